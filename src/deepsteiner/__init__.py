@@ -1,0 +1,65 @@
+"""deepsteiner: shortest networks between points on a plane.
+
+`solve(points)` returns a validated `Solution`; `methods()` lists the ways to get there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from . import datasets
+    from .api import solve
+    from .batch import solve_many
+    from .core.errors import DeepSteinerError
+    from .core.progress import Progress
+    from .core.solution import Solution
+    from .core.solutions import Solutions
+    from .io import load_instances, load_points, save_points
+    from .registry import methods
+
+# Resolved on first use, so that importing the package costs nothing.
+_LAZY = {
+    "DeepSteinerError": "core.errors",
+    "Progress": "core.progress",
+    "Solution": "core.solution",
+    "Solutions": "core.solutions",
+    "load_instances": "io",
+    "load_points": "io",
+    "methods": "registry",
+    "save_points": "io",
+    "solve": "api",
+    "solve_many": "batch",
+}
+
+__all__ = [
+    "DeepSteinerError",
+    "Progress",
+    "Solution",
+    "Solutions",
+    "datasets",
+    "load_instances",
+    "load_points",
+    "methods",
+    "save_points",
+    "solve",
+    "solve_many",
+]
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name == "datasets":
+        return import_module(".datasets", __name__)
+    if name not in _LAZY:
+        raise AttributeError(f"module 'deepsteiner' has no attribute {name!r}")
+    value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,1 @@
+"""Errors, points, solutions and the geometry kernels that every method shares."""

@@ -1,0 +1,210 @@
+"""One solved instance: a validated tree with its length, bound and provenance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+
+from .errors import OptionError, TreeError
+from .points import FloatArray, IntArray, as_points
+from .trees import LENGTH_TOLERANCE, check_strict, pack_one, tree_length
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Status = Literal["optimal", "feasible", "time_limit", "interrupted"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+
+# More relays than this is a limit given in the wrong unit rather than a network.
+MOST_RELAYS = 10_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solution:
+    """A tree that connects all terminals.
+
+    `terminals` are the input, bit for bit; nodes 0..n-1 of `edges` are terminals and the rows of
+    `steiner_points` follow. `lower_bound` is a proven bound on the shortest tree, or None.
+    `crs` is set where the coordinates are geographic; `length` is then in metres, measured in
+    the plane `plane_crs` in which the tree was solved.
+    """
+
+    terminals: FloatArray
+    steiner_points: FloatArray
+    edges: IntArray
+    length: float
+    lower_bound: float | None = None
+    status: Status = "feasible"
+    method: str = ""
+    runtime: float = 0.0
+    info: dict[str, Any] = field(default_factory=dict)
+    crs: str | None = None
+    plane_crs: str | None = None
+
+    def __post_init__(self) -> None:
+        for name, dtype in (
+            ("terminals", np.float64),
+            ("steiner_points", np.float64),
+            ("edges", np.int64),
+        ):
+            array = np.array(getattr(self, name), dtype=dtype, order="C").reshape(-1, 2)
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def gap(self) -> float | None:
+        """(length - lower_bound) / lower_bound, or None where there is no bound."""
+        if self.lower_bound is None:
+            return None
+        if self.lower_bound == 0.0:
+            return 0.0 if self.length == 0.0 else math.inf
+        return (self.length - self.lower_bound) / self.lower_bound
+
+    @property
+    def coordinates(self) -> FloatArray:
+        """Terminals and Steiner points in one array, as `edges` indexes them."""
+        return np.concatenate((self.terminals, self.steiner_points))
+
+    def edge_lengths(self) -> FloatArray:
+        """Return the length of every edge (in metres where `crs` is set)."""
+        nodes = self._plane_coordinates()
+        difference = nodes[self.edges[:, 0]] - nodes[self.edges[:, 1]]
+        return np.hypot(difference[:, 0], difference[:, 1])
+
+    def validate(self, *, strict: bool = False) -> Solution:
+        """Check that this is a tree over all terminals whose length is as stated; return it.
+
+        `strict` also asks that every Steiner point has degree 3 and meets its edges at 120
+        degrees. Raises TreeError with one sentence otherwise.
+        """
+        if self.status not in STATUSES:
+            raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
+        as_points(self.terminals, what="terminals")
+        pack_one(self.terminals, self.steiner_points, self.edges).check()
+        nodes = self._plane_coordinates()
+        length = tree_length(nodes, self.edges)
+        if not math.isclose(length, self.length, rel_tol=LENGTH_TOLERANCE, abs_tol=0.0):
+            raise TreeError(f"the edges sum to {length!r} but the stated length is {self.length!r}")
+        bound = self.lower_bound
+        if bound is not None and not bound <= self.length * (1 + LENGTH_TOLERANCE):
+            raise TreeError(f"the lower bound {bound!r} exceeds the length {self.length!r}")
+        if strict:
+            check_strict(nodes, self.edges, len(self.terminals), int(self.info.get("relays", 0)))
+        return self
+
+    def with_max_edge(self, limit: float) -> Solution:
+        """Return the same network with relays on its edges, so that none is longer than `limit`.
+
+        Relays stand evenly spaced on straight edges, as few as possible; they are the last
+        `info["relays"]` rows of `steiner_points`.
+        """
+        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+            raise OptionError(f"limit must be a length greater than 0, got {limit!r}")
+        if self.info.get("relays"):
+            raise OptionError("relays were already inserted; call with_max_edge on the bare tree")
+        lengths = self.edge_lengths()
+        # An edge of exactly k limits needs k - 1 relays; rounding must not add one.
+        pieces = np.maximum(np.ceil(lengths / limit * (1 - 1e-12)), 1.0)
+        if pieces.sum() - len(pieces) > MOST_RELAYS:
+            raise OptionError(
+                f"limit {limit:g} needs {pieces.sum() - len(pieces):.3g} relays on edges of up to "
+                f"{lengths.max():g}; at most {MOST_RELAYS} are inserted"
+            )
+        steiner, edges = self._insert_relays(pieces.astype(np.int64))
+        count = len(steiner) - len(self.steiner_points)
+        info = {**self.info, "relays": count, "max_edge": float(limit)}
+        return replace(self, steiner_points=steiner, edges=edges, info=info)
+
+    def _insert_relays(self, pieces: IntArray) -> tuple[FloatArray, IntArray]:
+        nodes = self._plane_coordinates()
+        owner = np.repeat(np.arange(len(pieces)), pieces)
+        step = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        # Piece `step` of an edge runs from its relay `step` to its relay `step + 1`.
+        first_relay = len(nodes) + np.cumsum(pieces - 1) - (pieces - 1)
+        tail = np.where(step == 0, self.edges[owner, 0], first_relay[owner] + step - 1)
+        head = np.where(step == pieces[owner] - 1, self.edges[owner, 1], first_relay[owner] + step)
+        inner = step > 0
+        share = (step / pieces[owner])[inner, None]
+        ends = nodes[self.edges[owner[inner]]]
+        relays = ends[:, 0] * (1 - share) + ends[:, 1] * share
+        if self.crs is not None:
+            from .geo import plane_of
+
+            relays = plane_of(self.crs, self.plane_crs).back(relays)
+        return np.concatenate((self.steiner_points, relays)), np.stack((tail, head), axis=1)
+
+    def _plane_coordinates(self) -> FloatArray:
+        if self.crs is None:
+            return self.coordinates
+        from .geo import plane_of
+
+        return plane_of(self.crs, self.plane_crs).into(self.coordinates)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain Python values that `json` can write."""
+        from ..io.solution_files import solution_to_dict
+
+        return solution_to_dict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Solution:
+        """Rebuild and validate a solution written by `to_dict`."""
+        from ..io.solution_files import solution_from_dict
+
+        return solution_from_dict(data)
+
+    def to_networkx(self) -> Any:
+        """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`."""
+        from ..io.export import solution_to_networkx
+
+        return solution_to_networkx(self)
+
+    def to_geojson(self) -> dict[str, Any]:
+        """Return a GeoJSON FeatureCollection of terminals, Steiner points and edges."""
+        from ..io.export import solution_to_geojson
+
+        return solution_to_geojson(self)
+
+    def to_shapely(self) -> Any:
+        """Return the edges as a shapely MultiLineString."""
+        from ..io.export import solution_to_shapely
+
+        return solution_to_shapely(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the tree with matplotlib and return the axes."""
+        from ..viz.plot import plot_solution
+
+        return plot_solution(self, ax)
+
+    def save(self, path: str | Path | IO[Any], *, format: str | None = None) -> None:
+        """Write the solution; the suffix decides: json, geojson, csv, svg, png or pdf."""
+        from ..io.solution_files import save_solution
+
+        save_solution(self, path, format=format)
+
+    @staticmethod
+    def load(path: str | Path) -> Solution:
+        """Read and validate a solution written by `save` as json, geojson or csv."""
+        from ..io.solution_files import load_solution
+
+        return load_solution(path)
+
+    def _repr_svg_(self) -> str:
+        from ..viz.svg import solution_svg
+
+        return solution_svg(self)
+
+    def __repr__(self) -> str:
+        gap = "" if self.gap is None else f", gap {100 * self.gap:.3g} %"
+        unit = " m" if self.crs is not None else ""
+        return (
+            f"<Solution {self.method or 'tree'}: {len(self.terminals)} terminals, "
+            f"{len(self.steiner_points)} Steiner points, length {self.length:.6g}{unit}{gap}, "
+            f"{self.status}, {self.runtime:.3g} s>"
+        )

@@ -1,0 +1,95 @@
+"""A solved batch: packed arrays inside, `Solution` objects on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import TreeError
+from .points import FloatArray
+from .solution import STATUSES, Solution
+from .trees import LENGTH_TOLERANCE, PackedTrees, check_strict
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Solutions(Sequence[Solution]):
+    """The solutions of a batch, in the order of the batch.
+
+    `lengths` is (B,); `lower_bounds` holds nan where there is no bound; `runtime` is the whole
+    batch's time in seconds, and each member's is that time divided by B.
+    """
+
+    trees: PackedTrees
+    lengths: FloatArray
+    lower_bounds: FloatArray
+    status_codes: NDArray[np.int8]
+    methods: tuple[str, ...]
+    runtime: float
+    info: dict[str, Any] = field(default_factory=dict)
+    infos: tuple[dict[str, Any], ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    @property
+    def statuses(self) -> list[str]:
+        """The status of every member."""
+        return [STATUSES[code] for code in self.status_codes]
+
+    def validate(self, *, strict: bool = False) -> Solutions:
+        """Check every member at once; raises TreeError naming the first bad instance."""
+        self.trees.check()
+        error = np.abs(self.trees.lengths() - self.lengths)
+        bad = ~(error <= LENGTH_TOLERANCE * self.lengths)
+        if bad.any():
+            index = int(np.argmax(bad))
+            raise TreeError(f"instance {index}: the edges do not sum to the stated length")
+        with np.errstate(invalid="ignore"):
+            above = self.lower_bounds > self.lengths * (1 + LENGTH_TOLERANCE)
+        if above.any():
+            raise TreeError(f"instance {int(np.argmax(above))}: the bound exceeds the length")
+        if strict:
+            for index in range(len(self)):
+                _check_member_strict(self.trees.member(index), index)
+        return self
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Solution]: ...
+    def __getitem__(self, index: int | slice) -> Solution | list[Solution]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        position = range(len(self))[index]
+        member = self.trees.member(position)
+        bound = float(self.lower_bounds[position])
+        return Solution(
+            member.terminals,
+            member.steiner,
+            member.edges,
+            float(self.lengths[position]),
+            None if np.isnan(bound) else bound,
+            STATUSES[self.status_codes[position]],
+            self.methods[position if len(self.methods) > 1 else 0],
+            self.runtime / len(self),
+            {**self.info, **(self.infos[position] if self.infos else {})},
+        )
+
+    def __iter__(self) -> Iterator[Solution]:
+        return (self[i] for i in range(len(self)))
+
+    def __repr__(self) -> str:
+        names = ", ".join(sorted(set(self.methods))) or "no method"
+        mean = f"mean length {self.lengths.mean():.6g}, " if len(self) else ""
+        return f"<Solutions {names}: {len(self)} instances, {mean}{self.runtime:.3g} s>"
+
+
+def _check_member_strict(tree: PackedTrees, index: int) -> None:
+    try:
+        check_strict(tree.coordinates, tree.edges, len(tree.terminals), 0)
+    except TreeError as error:
+        raise TreeError(f"instance {index}: {error}") from None

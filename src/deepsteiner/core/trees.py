@@ -1,0 +1,190 @@
+"""Checks and measures of trees given as plain arrays, one at a time or a whole batch at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .errors import TreeError
+from .points import FloatArray, IntArray
+
+# Relative disagreement allowed between a stored length and the sum over the edges.
+LENGTH_TOLERANCE = 1e-9
+# Angles at Steiner points may differ from 120 degrees by this many radians, plus what rounding
+# of the coordinates themselves does to an edge of that length.
+ANGLE_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class PackedTrees:
+    """B trees in flat arrays: tree b owns the rows between its start offsets.
+
+    Edges use each tree's own indices: its n terminals are 0..n-1, its Steiner points follow. A
+    tree with n terminals and s Steiner points has n + s - 1 edges.
+    """
+
+    terminals: FloatArray
+    terminal_start: IntArray
+    steiner: FloatArray
+    steiner_start: IntArray
+    edges: IntArray
+
+    def __len__(self) -> int:
+        return len(self.terminal_start) - 1
+
+    @cached_property
+    def node_start(self) -> IntArray:
+        """Where each tree's nodes begin when all nodes stand in one array."""
+        return self.terminal_start + self.steiner_start
+
+    @cached_property
+    def edge_start(self) -> IntArray:
+        """Where each tree's edges begin."""
+        return self.node_start - np.arange(len(self) + 1)
+
+    @cached_property
+    def coordinates(self) -> FloatArray:
+        """All nodes in one array, tree after tree, terminals before Steiner points."""
+        terminal_count, steiner_count = np.diff(self.terminal_start), np.diff(self.steiner_start)
+        result = np.empty((int(self.node_start[-1]), 2))
+        result[ranges(self.node_start[:-1], terminal_count)] = self.terminals
+        result[ranges(self.node_start[:-1] + terminal_count, steiner_count)] = self.steiner
+        return result
+
+    @cached_property
+    def flat_edges(self) -> IntArray:
+        """The edges over `coordinates`."""
+        offset = np.repeat(self.node_start[:-1], np.diff(self.edge_start))
+        return self.edges + offset[:, None]
+
+    def lengths(self) -> FloatArray:
+        """Return the length of every tree."""
+        ends = self.coordinates[self.flat_edges]
+        difference = ends[:, 0] - ends[:, 1]
+        owner = np.repeat(np.arange(len(self)), np.diff(self.edge_start))
+        edge_lengths = np.hypot(difference[:, 0], difference[:, 1])
+        sums = np.bincount(owner, weights=edge_lengths, minlength=len(self))
+        return sums.astype(np.float64)  # without edges bincount counts in integers
+
+    def check(self) -> None:
+        """Raise TreeError, naming the instance, unless every member is a spanning tree."""
+        if len(self) == 0:
+            return
+        self._checkranges()
+        if self._component_count() == len(self):
+            return
+        for index in range(len(self)):
+            one = self.member(index)
+            if one._component_count() != 1:
+                raise TreeError(f"instance {index}: the edges do not connect all points")
+
+    def member(self, index: int) -> PackedTrees:
+        """Return tree `index` as a batch of one."""
+        t, s, e = self.terminal_start, self.steiner_start, self.edge_start
+        return pack_one(
+            self.terminals[t[index] : t[index + 1]],
+            self.steiner[s[index] : s[index + 1]],
+            self.edges[e[index] : e[index + 1]],
+        )
+
+    def _checkranges(self) -> None:
+        if self.edges.shape != (int(self.edge_start[-1]), 2):
+            raise TreeError(
+                f"a tree over these points has {int(self.edge_start[-1])} edges, "
+                f"got an array of shape {self.edges.shape}"
+            )
+        node_count = np.repeat(np.diff(self.node_start), np.diff(self.edge_start))
+        bad = ((self.edges < 0) | (self.edges >= node_count[:, None])).any(axis=1)
+        if bad.any():
+            row = int(np.argmax(bad))
+            index = int(np.searchsorted(self.edge_start, row, side="right")) - 1
+            raise TreeError(
+                f"instance {index}: edge {self.edges[row].tolist()} names a node that does not "
+                f"exist; nodes are 0 to {int(node_count[row]) - 1}"
+            )
+        if not np.isfinite(self.steiner).all():
+            raise TreeError("a Steiner point has a coordinate that is not finite")
+
+    def _component_count(self) -> int:
+        # No edge leaves its own tree, so B components over all nodes mean that each of the B
+        # graphs is connected; having one edge less than nodes, each is then a tree.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        size = int(self.node_start[-1])
+        ones = np.ones(len(self.flat_edges), dtype=np.int8)
+        edges = self.flat_edges.astype(np.int32)
+        graph = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(size, size))
+        return int(connected_components(graph, directed=False, return_labels=False))
+
+
+def pack_one(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> PackedTrees:
+    """Return one tree in the packed form."""
+    return PackedTrees(
+        terminals,
+        np.array([0, len(terminals)], dtype=np.int64),
+        steiner,
+        np.array([0, len(steiner)], dtype=np.int64),
+        edges,
+    )
+
+
+def ranges(starts: IntArray, sizes: IntArray) -> IntArray:
+    """Return arange(start, start + size) for all pairs, one after the other."""
+    ends = np.cumsum(sizes)
+    total = int(ends[-1]) if len(ends) else 0
+    return np.asarray(np.repeat(starts - (ends - sizes), sizes) + np.arange(total), dtype=np.int64)
+
+
+def tree_length(coordinates: FloatArray, edges: IntArray) -> float:
+    """Return the sum of the edges' lengths."""
+    difference = coordinates[edges[:, 0]] - coordinates[edges[:, 1]]
+    return float(np.hypot(difference[:, 0], difference[:, 1]).sum())
+
+
+def check_strict(
+    coordinates: FloatArray, edges: IntArray, terminal_count: int, relays: int
+) -> None:
+    """Raise TreeError unless Steiner points have degree 3 and angles of 120 degrees.
+
+    The last `relays` points are relays on straight edges: degree 2 and 180 degrees.
+    """
+    total = len(coordinates)
+    degree = np.bincount(edges.ravel(), minlength=total)
+    expected = np.full(total, 3)
+    expected[total - relays :] = 2
+    wrong = np.flatnonzero(degree[terminal_count:] != expected[terminal_count:]) + terminal_count
+    if len(wrong):
+        node = int(wrong[0])
+        kind = "relay" if node >= total - relays else "Steiner point"
+        raise TreeError(
+            f"node {node} is a {kind} of degree {int(degree[node])}, not {int(expected[node])}"
+        )
+    _check_angles(coordinates, edges, terminal_count, expected)
+
+
+def _check_angles(
+    coordinates: FloatArray, edges: IntArray, terminal_count: int, expected: IntArray
+) -> None:
+    both = np.concatenate((edges, edges[:, ::-1]))
+    both = both[both[:, 0] >= terminal_count]
+    vector = coordinates[both[:, 1]] - coordinates[both[:, 0]]
+    norm = np.hypot(vector[:, 0], vector[:, 1])
+    if (norm == 0).any():
+        node = int(both[np.argmax(norm == 0), 0])
+        raise TreeError(f"node {node} is a Steiner point that coincides with its neighbour")
+    # At 120 degrees (180 for relays) the unit vectors sum to zero; the sum measures the error.
+    sums = np.zeros((len(coordinates), 2))
+    np.add.at(sums, both[:, 0], vector / norm[:, None])
+    rounding = 8 * np.spacing(np.abs(coordinates).max())
+    allowed = np.full(len(coordinates), ANGLE_TOLERANCE)
+    np.add.at(allowed, both[:, 0], rounding / norm)
+    error = np.hypot(sums[:, 0], sums[:, 1])
+    if (error > allowed).any():
+        node = int(np.argmax(error - allowed))
+        angle = 120 if expected[node] == 3 else 180
+        raise TreeError(
+            f"node {node}: the edges do not meet at {angle} degrees (off by {error[node]:.2g} rad)"
+        )

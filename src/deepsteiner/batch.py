@@ -1,0 +1,306 @@
+"""`solve_many`: a whole batch through one kernel where the method has one, else one by one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from multiprocessing import get_context
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .api import solve
+from .auto import choose
+from .core.errors import DeepSteinerError, OptionError, PointsError
+from .core.jit import prepare_kernels
+from .core.method import Batch, BatchTrees, instance_seed
+from .core.points import FloatArray, IntArray, as_batch, check_duplicates_policy, frames
+from .core.points import has_duplicates as rows_with_duplicates
+from .core.progress import Monitor, Progress, ProgressCallback
+from .core.solution import STATUSES, Solution
+from .core.solutions import Solutions
+from .core.threads import use_threads
+from .core.trees import PackedTrees, ranges
+from .registry import Method, check_common, get_method
+
+# A chunk of a batch kernel should take about this long, so that progress and stopping work.
+_CHUNK_SECONDS = 0.03
+_FIRST_CHUNK = 16
+
+
+def solve_many(
+    batch: Any,
+    method: str = "auto",
+    *,
+    workers: int = 1,
+    device: str = "cpu",
+    time_limit: float | None = None,
+    seed: int = 0,
+    duplicates: str = "merge",
+    on_progress: ProgressCallback | None = None,
+    **options: Any,
+) -> Solutions:
+    """Solve many instances; see `solve` for the arguments that are the same.
+
+    `batch` is a (B, n, 2) array or a sequence of (n, 2) arrays of any sizes. `workers` is the
+    number of threads (batch kernels) or of spawned processes (methods without one); it does not
+    change the trees. `time_limit` is per instance. When `on_progress` returns False, the
+    instances not reached yet come back as spanning trees with status "interrupted".
+
+    >>> import numpy as np
+    >>> solve_many(np.random.default_rng(0).random((4, 5, 2)), method="mst").lengths.shape
+    (4,)
+    """
+    check_common(seed, device)
+    check_duplicates_policy(duplicates)
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise OptionError(f"workers must be an integer of at least 1, got {workers!r}")
+    get_method(method, options)
+    _refuse_geographic(batch)
+    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
+    job = _Job(as_batch(batch), method, options, common, workers, Monitor(None, on_progress))
+    Monitor(time_limit)  # refuses a bad limit before any work
+    return job.run()
+
+
+def _refuse_geographic(batch: Any) -> None:
+    members = batch if isinstance(batch, (list, tuple)) else [batch]
+    for index, points in enumerate(members):
+        if getattr(points, "crs", None) is not None:
+            raise PointsError(
+                f"instance {index} is in {points.crs}; solve_many takes plane coordinates, "
+                "so solve geographic points one by one with solve"
+            )
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Finished instances: their positions in the batch and their packed trees."""
+
+    rows: IntArray
+    steiner: FloatArray
+    steiner_start: IntArray
+    edges: IntArray
+    lower_bounds: FloatArray
+    status_codes: NDArray[np.int8]
+    method: str
+    infos: tuple[dict[str, Any], ...] | None = None
+
+
+@dataclass
+class _Job:
+    instances: FloatArray | list[FloatArray]
+    method: str
+    options: dict[str, Any]
+    common: dict[str, Any]
+    workers: int
+    monitor: Monitor
+    done: int = 0
+
+    def run(self) -> Solutions:
+        parts: list[_Part] = []
+        for rows in self._rows_by_size():
+            for part in self._solve_group(rows):
+                parts.append(part)
+                self.done += len(part.rows)
+                if not self._report():
+                    break
+        missing = np.setdiff1d(np.arange(len(self.instances)), _all_rows(parts))
+        if len(missing):
+            parts.append(self._fall_back(missing))
+        return self._assemble(parts)
+
+    def _report(self) -> bool:
+        return self.monitor.report("instances", self.done, len(self.instances))
+
+    def _rows_by_size(self) -> Iterator[IntArray]:
+        sizes = np.array([len(points) for points in self.instances], dtype=np.int64)
+        for size in np.unique(sizes):
+            yield np.flatnonzero(sizes == size)
+
+    def _solve_group(self, rows: IntArray) -> Iterator[_Part]:
+        size = len(self.instances[int(rows[0])])
+        name = choose(size) if self.method == "auto" else self.method
+        chosen = get_method(name, self.options)
+        limit: int = getattr(chosen.module, "BATCH_LIMIT", 0)
+        if not 3 <= size <= limit:
+            yield from self._one_by_one(rows)
+            return
+        points = self._stack(rows)
+        shifts, exponents = frames(points)
+        inside = np.ldexp(points - shifts[:, None], exponents[:, None, None].astype(np.int32))
+        odd = rows_with_duplicates(inside)
+        batch = Batch(inside, shifts, exponents, self._seeds(points, chosen))
+        yield from self._chunks(chosen, rows, batch, np.flatnonzero(~odd))
+        if odd.any() and self.monitor.stop_reason is None:
+            yield from self._one_by_one(rows[odd])
+
+    def _stack(self, rows: IntArray) -> FloatArray:
+        if isinstance(self.instances, np.ndarray):
+            return self.instances
+        return np.stack([self.instances[row] for row in rows])
+
+    def _seeds(self, points: FloatArray, chosen: Method) -> IntArray:
+        seed: int = self.common["seed"]
+        if not chosen.info.random:
+            return np.full(len(points), seed, dtype=np.int64)
+        return np.array([instance_seed(one, seed) for one in points], dtype=np.int64)
+
+    def _chunks(
+        self, chosen: Method, rows: IntArray, batch: Batch, take: IntArray
+    ) -> Iterator[_Part]:
+        prepare_kernels()
+        use_threads(self.workers)
+        size, begin = _FIRST_CHUNK * self.workers, 0
+        while begin < len(take):
+            chunk = take[begin : begin + size]
+            before = time.perf_counter()
+            trees = chosen.module.solve_batch(
+                Batch(
+                    batch.points[chunk],
+                    batch.shifts[chunk],
+                    batch.exponents[chunk],
+                    batch.seeds[chunk],
+                ),
+                chosen.options,
+            )
+            yield _part_of_batch(rows[chunk], trees, batch, chunk, chosen.info.name)
+            begin += len(chunk)
+            spent = time.perf_counter() - before
+            size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
+
+    def _one_by_one(self, rows: IntArray) -> Iterator[_Part]:
+        if self.workers == 1 or len(rows) == 1:
+            for row in rows:
+                yield _part_of_solutions(np.array([row]), [self._solve_row(int(row))])
+            return
+        chunks = np.array_split(rows, min(len(rows), 8 * self.workers))
+        with ProcessPoolExecutor(self.workers, get_context("spawn")) as pool:
+            futures = [
+                pool.submit(
+                    _solve_chunk,
+                    [self.instances[int(row)] for row in chunk],
+                    chunk.tolist(),
+                    self.method,
+                    {**self.common, **self.options},
+                )
+                for chunk in chunks
+            ]
+            try:
+                for chunk, future in zip(chunks, futures, strict=True):
+                    yield _part_of_solutions(chunk, future.result())
+            finally:
+                pool.shutdown(cancel_futures=True)
+
+    def _solve_row(self, row: int) -> Solution:
+        def forward(progress: Progress) -> bool:
+            return self._report()
+
+        call = {**self.common, **self.options, "on_progress": forward}
+        return _solve_named(self.instances[row], row, self.method, call)
+
+    def _fall_back(self, rows: IntArray) -> _Part:
+        trees = [solve(self.instances[int(row)], "mst") for row in rows]
+        part = _part_of_solutions(rows, trees)
+        part.status_codes[:] = STATUSES.index("interrupted")
+        return part
+
+    def _assemble(self, parts: list[_Part]) -> Solutions:
+        count = len(self.instances)
+        terminals, terminal_start = _pack_terminals(self.instances)
+        steiner_count = np.zeros(count, dtype=np.int64)
+        for part in parts:
+            steiner_count[part.rows] = np.diff(part.steiner_start)
+        steiner_start = np.concatenate(([0], np.cumsum(steiner_count)))
+        edge_start = terminal_start + steiner_start - np.arange(count + 1)
+        steiner = np.empty((int(steiner_start[-1]), 2))
+        edges = np.empty((int(edge_start[-1]), 2), dtype=np.int64)
+        bounds, codes = np.full(count, np.nan), np.zeros(count, dtype=np.int8)
+        names = [""] * count
+        infos: list[dict[str, Any]] | None = None
+        if any(part.infos for part in parts):
+            infos = [{} for _ in range(count)]
+        for part in parts:
+            sizes = np.diff(edge_start)[part.rows]
+            steiner[ranges(steiner_start[part.rows], steiner_count[part.rows])] = part.steiner
+            edges[ranges(edge_start[part.rows], sizes)] = part.edges
+            bounds[part.rows], codes[part.rows] = part.lower_bounds, part.status_codes
+            for position, row in enumerate(part.rows.tolist()):
+                names[row] = part.method
+                if infos is not None and part.infos is not None:
+                    infos[row] = part.infos[position]
+        trees = PackedTrees(terminals, terminal_start, steiner, steiner_start, edges)
+        trees.check()
+        lengths = trees.lengths()
+        optimal = codes == STATUSES.index("optimal")
+        bounds = np.where(optimal, lengths, np.minimum(bounds, lengths))
+        return Solutions(
+            trees,
+            lengths,
+            bounds,
+            codes,
+            tuple(names),
+            self.monitor.elapsed(),
+            infos=None if infos is None else tuple(infos),
+        )
+
+
+def _all_rows(parts: Sequence[_Part]) -> IntArray:
+    return np.concatenate([np.empty(0, dtype=np.int64), *(part.rows for part in parts)])
+
+
+def _pack_terminals(instances: FloatArray | list[FloatArray]) -> tuple[FloatArray, IntArray]:
+    if isinstance(instances, np.ndarray):
+        count, n = instances.shape[:2]
+        return instances.reshape(-1, 2), np.arange(count + 1, dtype=np.int64) * n
+    sizes = [len(points) for points in instances]
+    start = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64))).astype(np.int64)
+    return np.concatenate([np.empty((0, 2)), *instances]), start
+
+
+def _part_of_batch(
+    rows: IntArray, trees: BatchTrees, batch: Batch, chunk: IntArray, method: str
+) -> _Part:
+    owner = np.repeat(chunk, np.diff(trees.steiner_start))
+    scale = -batch.exponents[owner].astype(np.int32)[:, None]
+    steiner = np.ldexp(trees.steiner, scale) + batch.shifts[owner]
+    unit = np.ldexp(1.0, -batch.exponents[chunk].astype(np.int32))
+    bounds = np.full(len(rows), np.nan) if trees.lower_bounds is None else trees.lower_bounds * unit
+    codes = np.full(len(rows), STATUSES.index("feasible"), dtype=np.int8)
+    if trees.optimal is not None:
+        codes[trees.optimal] = STATUSES.index("optimal")
+    return _Part(rows, steiner, trees.steiner_start, trees.edges, bounds, codes, method)
+
+
+def _part_of_solutions(rows: IntArray, solutions: Sequence[Solution]) -> _Part:
+    counts = [len(solution.steiner_points) for solution in solutions]
+    bounds = [np.nan if one.lower_bound is None else one.lower_bound for one in solutions]
+    return _Part(
+        rows,
+        np.concatenate([solution.steiner_points for solution in solutions]),
+        np.concatenate(([0], np.cumsum(counts, dtype=np.int64))).astype(np.int64),
+        np.concatenate([solution.edges for solution in solutions]),
+        np.array(bounds, dtype=np.float64),
+        np.array([STATUSES.index(one.status) for one in solutions], dtype=np.int8),
+        solutions[0].method,
+        tuple(solution.info for solution in solutions),
+    )
+
+
+def _solve_chunk(
+    instances: list[FloatArray], rows: list[int], method: str, call: dict[str, Any]
+) -> list[Solution]:
+    """Solve some instances in a worker process."""
+    return [
+        _solve_named(points, row, method, call) for points, row in zip(instances, rows, strict=True)
+    ]
+
+
+def _solve_named(points: FloatArray, row: int, method: str, call: dict[str, Any]) -> Solution:
+    try:
+        return solve(points, method, **call)
+    except DeepSteinerError as error:
+        raise type(error)(f"instance {row}: {error}") from None

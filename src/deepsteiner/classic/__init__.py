@@ -1,0 +1,1 @@
+"""Textbook and baseline methods, one module each."""

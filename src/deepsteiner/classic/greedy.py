@@ -1,0 +1,148 @@
+"""`greedy`: one-step lookahead over candidate points, then relaxation.
+
+Each step tries every candidate and keeps the one whose minimum spanning tree is shortest, until
+none makes it shorter or n - 2 points were added: the choice that the paper's policy is trained to
+make, made by calculation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..core.candidates import KINDS, CandidateOptions, grid_box, grid_points
+from ..core.errors import PointsError
+from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..core.mst import minimum_spanning_tree
+from ..core.options import describe, option
+from ..core.points import FloatArray, Frame, IntArray
+from ..core.trees import ranges, tree_length
+
+# A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
+# so the time grows with n^2 to n^4; beyond these sizes it is minutes.
+SIZE_LIMITS = {"mst": 20_000, "grid": 2_000, "knn": 2_000, "all": 200}
+LARGEST_SIZE = SIZE_LIMITS["mst"]
+BATCH_LIMIT = 64
+
+
+@dataclass(frozen=True)
+class Options(CandidateOptions):
+    """Greedy's options."""
+
+    relax: bool = option(True, "move Steiner points to their best places and repair angles")
+
+
+INFO = MethodInfo(
+    name="greedy",
+    summary="adds the candidate point that shortens the spanning tree most, then relaxes",
+    guarantee="never longer than the spanning tree; about 0.05 % above the optimum in practice",
+    options=describe(Options),
+    strict=True,
+)
+
+
+def solve(run: Run, options: Options) -> Tree:
+    """Run greedy on one instance, step by step."""
+    from . import greedy_kernels as kernels
+
+    n = len(run.points)
+    check_size(n, options, INFO.name)
+    kind, near = KINDS.index(options.candidates), options.k_neighbors
+    work = kernels.allocate(n, kind, options.k_star, near, grid_of(run.points, run.frame, options))
+    cells = kernels.begin(work, run.points, minimum_spanning_tree(run.points))
+    length, count = tree_length(run.points, work[1][: n - 1]), n
+    while run.monitor.report("greedy", count - n, n - 2, length) and count < 2 * n - 2:
+        saving, row = kernels.best_candidate(work, count, cells, kind, options.k_star, near)
+        if not saving > kernels.LEAST_SAVING:
+            break
+        kernels.add(work, count, cells, work[5][row, 0], work[5][row, 1])
+        length, count = length - saving, count + 1
+        if run.trace is not None:
+            run.trace.append(step_record(run.frame, work[0][count - 1], saving, length))
+    steiner, edges = work[0][n:count].copy(), work[1][: count - 1].copy()
+    if options.relax:
+        from ..core.relax import refine
+
+        steiner, edges = refine(run.points, steiner, edges)
+    nodes = np.concatenate((run.points, steiner))
+    run.monitor.report("done", count - n, n - 2, tree_length(nodes, edges))
+    return Tree(steiner, edges, info={"steps": count - n})
+
+
+def solve_batch(batch: Batch, options: Options) -> BatchTrees:
+    """Run greedy on many instances of one size, over numba's threads."""
+    from . import greedy_kernels as kernels
+
+    count, n = batch.points.shape[:2]
+    sizes = np.empty(count, dtype=np.int64)
+    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
+    kernels.solve_batch(
+        batch.points,
+        grids_of(batch, options),
+        KINDS.index(options.candidates),
+        options.k_star,
+        options.k_neighbors,
+        sizes,
+        steiner,
+        edges,
+    )
+    packed = pack(n, sizes, steiner, edges)
+    if options.relax:
+        from ..core.relax import refine_batch
+
+        return BatchTrees(
+            *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
+        )
+    return packed
+
+
+def pack(n: int, sizes: IntArray, steiner: FloatArray, edges: IntArray) -> BatchTrees:
+    """Pack trees that stand in padded arrays; instance b ends with sizes[b] points."""
+    count = len(sizes)
+    rows = np.arange(count)
+    return BatchTrees(
+        steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
+        np.concatenate(([0], np.cumsum(sizes - n))),
+        edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
+    )
+
+
+def grid_of(points: FloatArray, frame: Frame, options: CandidateOptions) -> FloatArray:
+    """Return the grid's candidates in the frame; one unused row for the other kinds."""
+    if options.candidates != "grid":
+        return np.zeros((1, 2))
+    return grid_points(*grid_box(points, frame, options.extent), options.grid)
+
+
+def grids_of(batch: Batch, options: CandidateOptions) -> FloatArray:
+    """Return every instance's grid, (B, cells, 2)."""
+    if options.candidates != "grid":
+        return np.zeros((len(batch.points), 1, 2))
+    frames = [Frame(shift, int(k)) for shift, k in zip(batch.shifts, batch.exponents, strict=True)]
+    return np.stack(
+        [
+            grid_of(points, frame, options)
+            for points, frame in zip(batch.points, frames, strict=True)
+        ]
+    )
+
+
+def check_size(n: int, options: CandidateOptions, method: str) -> None:
+    """Refuse sizes at which the candidates alone would take minutes a step."""
+    limit = SIZE_LIMITS[options.candidates]
+    if n > limit:
+        raise PointsError(
+            f"method {method!r} with candidates={options.candidates!r} takes at most {limit} "
+            f"distinct points, got {n}; 'mst' takes any number"
+        )
+
+
+def step_record(frame: Frame, point: FloatArray, saving: float, length: float) -> dict[str, Any]:
+    """Return one step for the trace, in the user's coordinates."""
+    return {
+        "chosen": frame.back(point[None])[0].tolist(),
+        "saving": float(saving) * frame.unit,
+        "length": float(length) * frame.unit,
+    }

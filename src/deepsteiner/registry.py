@@ -1,0 +1,62 @@
+"""The lazy registry: which module holds which method, imported when first asked for."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType, ModuleType
+from typing import Any
+
+from .core.errors import OptionError, UnknownMethodError
+from .core.method import MethodInfo
+from .core.options import parse
+
+# Adding a method takes one module and one line here (see CONTRIBUTING.md).
+MODULES: Mapping[str, str] = MappingProxyType(
+    {
+        "auto": "deepsteiner.auto",
+        "mst": "deepsteiner.classic.mst",
+        "rand1": "deepsteiner.classic.rand1",
+        "rand2": "deepsteiner.classic.rand2",
+        "greedy": "deepsteiner.classic.greedy",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method ready to run: its description, its module and its checked options."""
+
+    info: MethodInfo
+    module: ModuleType
+    options: Any
+
+
+def methods() -> dict[str, MethodInfo]:
+    """Return every method by name, with its summary, guarantee, needs and options.
+
+    >>> methods()["mst"].summary
+    'the minimum spanning tree, without Steiner points'
+    """
+    return {name: _module(name).INFO for name in MODULES}
+
+
+def get_method(name: str, options: Mapping[str, Any]) -> Method:
+    """Return the method of that name with its options checked."""
+    if not isinstance(name, str) or name not in MODULES:
+        raise UnknownMethodError(f"unknown method {name!r}; known methods: {', '.join(MODULES)}")
+    module = _module(name)
+    return Method(module.INFO, module, parse(module.Options, options, method=name))
+
+
+def check_common(seed: int, device: str) -> None:
+    """Refuse a seed or a device that no method could use."""
+    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+        raise OptionError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
+    if device not in ("cpu", "cuda", "auto"):
+        raise OptionError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}")
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(MODULES[name])

@@ -1,0 +1,321 @@
+"""Instances to try things on: the paper's datasets, other random kinds, and files.
+
+Instance i of a (kind, n, seed, split) is always the same, whatever else is asked for: instances
+are drawn in blocks, each from its own random stream, and streams of different kinds, sizes,
+seeds, splits and blocks are independent.
+
+    D1           10 points, uniform in the unit square
+    D2           20 points, uniform in the unit square
+    D3           10 points, both coordinates normal with mean 0.5 and standard deviation 0.2
+    DEG          a file of yours (path=)
+    uniform      uniform in the unit square
+    normal       as D3
+    clustered    about sqrt(n) / 2 centres uniform in [0.1, 0.9] squared; each point is normal
+                 around one of them, chosen at random, with standard deviation 0.05
+    grid         distinct points of an integer grid with ceil(2 sqrt(n)) points a side
+    separated    uniform, with every distance at least 0.5 / sqrt(n)
+    lattice      the first n points of a square lattice, row by row; every instance is the same
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, Literal, get_args, overload
+
+import numpy as np
+
+from .core.errors import FormatError, OptionError
+from .core.points import FloatArray
+from .io.arrays import archive_names, read_archive, split_instances
+from .io.points_files import load_instances, sniff_format
+from .io.sources import read_source
+
+Split = Literal["train", "validation", "test"]
+SPLITS: tuple[Split, ...] = get_args(Split)
+# The paper's sets: what kind they are and how many points an instance has.
+PAPER = {"D1": ("uniform", 10), "D2": ("uniform", 20), "D3": ("normal", 10)}
+LARGEST_SIZE = 100_000_000
+
+# One block is one random stream: 1,024 instances, or fewer where they are large.
+BLOCK_INSTANCES = 1024
+BLOCK_POINTS = 1 << 17
+
+MEAN, DEVIATION = 0.5, 0.2
+CLUSTER_MARGIN, CLUSTER_DEVIATION = 0.1, 0.05
+SEPARATION = 0.5
+
+
+class Dataset:
+    """A sequence of instances: `points`, `optimal_length` (or None) and `name`.
+
+    Generated points are made when asked for: one instance by index, some by a slice, all as
+    `points`, or piece by piece with `iter_chunks`.
+    """
+
+    def __init__(
+        self,
+        source: _Generated | _Stored,
+        name: str,
+        optimal_length: FloatArray | None = None,
+    ) -> None:
+        self._source = source
+        self.name = name
+        self.optimal_length = optimal_length
+
+    @property
+    def n(self) -> int | None:
+        """The number of points of every instance, or None where sizes differ."""
+        return self._source.n
+
+    @cached_property
+    def points(self) -> FloatArray | list[FloatArray]:
+        """All instances: a (count, n, 2) array, or a list where sizes differ."""
+        return self._source.take(0, len(self))
+
+    def iter_chunks(self, size: int) -> Iterator[FloatArray | list[FloatArray]]:
+        """Yield the instances in order, at most `size` at a time, without holding them all."""
+        _check_whole("size", size, 1)
+        for start in range(0, len(self), size):
+            yield self._source.take(start, min(start + size, len(self)))
+
+    def __len__(self) -> int:
+        return self._source.count
+
+    @overload
+    def __getitem__(self, index: int) -> FloatArray: ...
+    @overload
+    def __getitem__(self, index: slice) -> FloatArray | list[FloatArray]: ...
+    def __getitem__(self, index: int | slice) -> FloatArray | list[FloatArray]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            if step != 1:
+                raise OptionError(f"slices of a dataset have step 1, got {step}")
+            return self._source.take(start, max(start, stop))
+        position = range(len(self))[index]
+        return self._source.take(position, position + 1)[0]
+
+    def __iter__(self) -> Iterator[FloatArray]:
+        for chunk in self.iter_chunks(BLOCK_INSTANCES):
+            yield from chunk
+
+    def __repr__(self) -> str:
+        size = "of different sizes" if self.n is None else f"of {self.n} points"
+        optima = "" if self.optimal_length is None else ", with optimal lengths"
+        return f"<Dataset {self.name}: {len(self)} instances {size}{optima}>"
+
+
+def names() -> tuple[str, ...]:
+    """Return the names that `load` knows."""
+    return (*PAPER, "DEG", *KINDS)
+
+
+def load(
+    name: str,
+    count: int | None = None,
+    split: str = "test",
+    seed: int = 0,
+    n: int | None = None,
+    path: str | os.PathLike[str] | None = None,
+) -> Dataset:
+    """Return a dataset by name, or the instances of a file given as `path`.
+
+    Without `count`: 10,000 for D1, D2 and D3, 100 for the other kinds, all of a file. A file of
+    several arrays gives `points` and `optimal_length`, or `test_points` and
+    `test_optimal_length` for split "test"; the name then is only a label.
+
+    >>> load("D1", count=3)
+    <Dataset D1: 3 instances of 10 points>
+    """
+    if path is not None:
+        return _from_file(name, path, count, _check_split(split), n)
+    if name == "DEG":
+        raise OptionError("DEG is read from a file of yours: give path= (npz with 'points')")
+    if name in PAPER:
+        kind, size = PAPER[name]
+        if n not in (None, size):
+            raise OptionError(f"{name} has {size} points an instance, got n={n!r}; use {kind!r}")
+        return _named(generate(kind, size, 10_000 if count is None else count, seed, split), name)
+    if name not in KINDS:
+        raise OptionError(f"unknown dataset {name!r}; the names are: {', '.join(names())}")
+    if n is None:
+        raise OptionError(f"dataset {name!r} needs n=, the number of points of an instance")
+    return generate(name, n, 100 if count is None else count, seed, split)
+
+
+def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: str = "test") -> Dataset:
+    """Return `count` random instances of n points of a kind.
+
+    >>> generate("grid", 5, seed=1)[0].shape
+    (5, 2)
+    """
+    if kind not in KINDS:
+        raise OptionError(f"unknown kind {kind!r}; the kinds are: {', '.join(KINDS)}")
+    _check_whole("n", n, 1, LARGEST_SIZE)
+    _check_whole("count", count, 0)
+    _check_whole("seed", seed, 0)
+    return Dataset(_Generated(kind, int(n), int(count), int(seed), _check_split(split)), kind)
+
+
+class _Generated:
+    """Instances made block by block from their own random streams."""
+
+    def __init__(self, kind: str, n: int, count: int, seed: int, split: Split) -> None:
+        self.kind, self.n, self.count, self.seed, self.split = kind, n, count, seed, split
+        self.block_size = max(1, min(BLOCK_INSTANCES, BLOCK_POINTS // n))
+        self._last: tuple[int, FloatArray] | None = None
+
+    def take(self, start: int, stop: int) -> FloatArray:
+        if start >= stop:
+            return np.empty((0, self.n, 2))
+        size = self.block_size
+        pieces = []
+        for block in range(start // size, (stop - 1) // size + 1):
+            first = block * size
+            pieces.append(self._block(block)[max(0, start - first) : stop - first])
+        return np.concatenate(pieces) if len(pieces) > 1 else pieces[0].copy()
+
+    def _block(self, block: int) -> FloatArray:
+        if self._last is None or self._last[0] != block:
+            key = (list(KINDS).index(self.kind), self.n, SPLITS.index(self.split), block)
+            rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=key))
+            self._last = block, KINDS[self.kind](rng, self.block_size, self.n)
+        return self._last[1]
+
+
+class _Stored:
+    """Instances that are already there."""
+
+    def __init__(self, instances: list[FloatArray]) -> None:
+        self.instances = instances
+        self.count = len(instances)
+        sizes = {len(points) for points in instances}
+        self.n = sizes.pop() if len(sizes) == 1 else None
+
+    def take(self, start: int, stop: int) -> FloatArray | list[FloatArray]:
+        chosen = self.instances[start:stop]
+        has_crs = any(getattr(points, "crs", None) is not None for points in chosen)
+        return chosen if self.n is None or has_crs or not chosen else np.stack(chosen)
+
+
+def _named(dataset: Dataset, name: str) -> Dataset:
+    dataset.name = name
+    return dataset
+
+
+def _from_file(
+    name: str, path: str | os.PathLike[str], count: int | None, split: Split, n: int | None
+) -> Dataset:
+    instances, optima = _read_file(path, split)
+    if n is not None and any(len(points) != n for points in instances):
+        raise OptionError(f"{os.fspath(path)} holds instances of other sizes than n={n!r}")
+    if count is not None:
+        _check_whole("count", count, 0)
+        if count > len(instances):
+            raise OptionError(
+                f"{os.fspath(path)} holds {len(instances)} instances, got count={count}"
+            )
+        instances = instances[:count]
+        optima = None if optima is None else optima[:count]
+    return Dataset(_Stored(instances), name, optima)
+
+
+def _read_file(
+    path: str | os.PathLike[str], split: Split
+) -> tuple[list[FloatArray], FloatArray | None]:
+    source = read_source(path)
+    if source.suffix != "npz" and (source.suffix or sniff_format(source) != "npz"):
+        return load_instances(path), None
+    prefix = f"{split}_" if f"{split}_points" in archive_names(source) else ""
+    arrays = read_archive(source, (f"{prefix}points", f"{prefix}optimal_length"))
+    if f"{prefix}points" not in arrays or not prefix:
+        instances = load_instances(path)
+    else:
+        instances = split_instances(arrays[f"{prefix}points"], f"{source.name}[{prefix}points]")
+    optima = arrays.get(f"{prefix}optimal_length")
+    if optima is None:
+        return instances, None
+    if optima.shape != (len(instances),) or optima.dtype.kind not in "iuf":
+        raise FormatError(
+            f"{source.name}: optimal_length must hold {len(instances)} numbers, one an instance, "
+            f"got shape {optima.shape}"
+        )
+    return instances, optima.astype(np.float64)
+
+
+def _check_split(split: str) -> Split:
+    for known in SPLITS:
+        if split == known:
+            return known
+    raise OptionError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+
+
+def _check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < minimum:
+        raise OptionError(f"{name} must be a whole number from {minimum}, got {value!r}")
+    if maximum is not None and value > maximum:
+        raise OptionError(f"{name} must be at most {maximum}, got {value!r}")
+
+
+def _uniform(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    return rng.random((count, n, 2))
+
+
+def _normal(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    return rng.normal(MEAN, DEVIATION, (count, n, 2))
+
+
+def _clustered(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    clusters = max(1, round(n**0.5 / 2))
+    centres = rng.uniform(CLUSTER_MARGIN, 1 - CLUSTER_MARGIN, (count, clusters, 2))
+    chosen = rng.integers(clusters, size=(count, n))
+    offsets = rng.normal(0.0, CLUSTER_DEVIATION, (count, n, 2))
+    return centres[np.arange(count)[:, None], chosen] + offsets
+
+
+def _grid(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    side = int(np.ceil(2 * np.sqrt(n)))
+    # The cells with the n smallest of random keys: a random subset, in random order.
+    keys = rng.random((count, side * side), dtype=np.float64)
+    cells = np.argpartition(keys, n - 1, axis=1)[:, :n]
+    cells = np.take_along_axis(
+        cells, np.argsort(np.take_along_axis(keys, cells, axis=1), axis=1), axis=1
+    )
+    return np.stack((cells % side, cells // side), axis=2).astype(np.float64)
+
+
+def _separated(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    """Draw uniformly; draw the later point of every pair that is too close again, until none is."""
+    from scipy.spatial import cKDTree
+
+    distance = SEPARATION / np.sqrt(n)
+    points = rng.random((count * n, 2))
+    # All instances stand in one plane, far apart, so that one search serves the whole block.
+    apart = np.zeros((count * n, 2))
+    apart[:, 0] = np.repeat(np.arange(count) * 2.0, n)
+    while True:
+        pairs = cKDTree(points + apart).query_pairs(distance * (1 + 1e-9), output_type="ndarray")
+        if len(pairs) == 0:
+            return points.reshape(count, n, 2)
+        later = np.unique(pairs.max(axis=1))
+        points[later] = rng.random((len(later), 2))
+
+
+def _lattice(rng: np.random.Generator, count: int, n: int) -> FloatArray:
+    columns = int(np.ceil(np.sqrt(n)))
+    index = np.arange(n)
+    one = np.stack((index % columns, index // columns), axis=1).astype(np.float64)
+    return np.repeat(one[None], count, axis=0)
+
+
+# The order is part of the random streams: new kinds go to the end.
+KINDS: dict[str, Callable[[np.random.Generator, int, int], FloatArray]] = {
+    "uniform": _uniform,
+    "normal": _normal,
+    "clustered": _clustered,
+    "grid": _grid,
+    "separated": _separated,
+    "lattice": _lattice,
+}

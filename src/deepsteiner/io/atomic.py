@@ -1,0 +1,52 @@
+"""Files appear whole or not at all: write under a temporary name, then rename."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from ..core.errors import FormatError
+
+
+@contextlib.contextmanager
+def atomic_write(
+    path: str | os.PathLike[str], mode: str = "w", *, sync: bool = False
+) -> Iterator[IO[Any]]:
+    """Open a file to write ("w" text, "wb" bytes) that replaces `path` only when all went well.
+
+    Whatever interrupts the block, the old file stays as it was and nothing else is left behind.
+    `sync` waits until the bytes are on the disk. Devices and pipes are written directly.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        if target.exists() and not stat.S_ISREG(target.stat().st_mode):
+            with _open(target, mode) as stream:
+                yield stream
+            return
+        temporary = target.with_name(f".{secrets.token_hex(8)}.tmp")
+        try:
+            with _open(temporary, mode.replace("w", "x")) as stream:
+                yield stream
+                stream.flush()
+                if sync:
+                    os.fsync(stream.fileno())
+            if target.exists():
+                os.chmod(temporary, stat.S_IMODE(target.stat().st_mode))
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise FormatError(
+            f"{os.fspath(path)} cannot be written: {error.strerror or error}"
+        ) from error
+
+
+def _open(path: Path, mode: str) -> IO[Any]:
+    if "b" in mode:
+        return open(path, mode)
+    return open(path, mode, encoding="utf-8", newline="\n")

@@ -1,0 +1,215 @@
+"""Points in JSON, JSON lines and GeoJSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..core.errors import FormatError, PointsError
+from ..core.geo import LONLAT, GeoPoints, check_lonlat, crs_text
+from ..core.points import FloatArray, as_points
+from .sources import Source, shorten
+
+GEOJSON_TYPES = ("Feature", "FeatureCollection", "GeometryCollection", "MultiPoint", "Point")
+OTHER_GEOMETRIES = ("LineString", "MultiLineString", "MultiPolygon", "Polygon")
+# The member of a GeoJSON object that holds what GeoJSON itself has no place for.
+MEMBER = "deepsteiner"
+EXPECTED = 'expected [[x, y], ...], {"points": [[x, y], ...]}, a saved solution or GeoJSON'
+
+
+def parse_json(text: str, where: str) -> Any:
+    """Return the value of a JSON text, or say where it stops being JSON."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            f"{where}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})"
+        ) from None
+    except (ValueError, RecursionError):
+        raise FormatError(
+            f"{where}: not valid JSON (a number too long or lists too deep)"
+        ) from None
+
+
+def read_json(source: Source, key: str | None = None) -> list[FloatArray]:
+    """Read the instances of a JSON file; `key` names the member that holds them."""
+    return _instances(parse_json(source.text(), source.name), source.name, key)
+
+
+def read_jsonl(source: Source, key: str | None = None) -> list[FloatArray]:
+    """Read one instance a line."""
+    instances: list[FloatArray] = []
+    for number, line in enumerate(source.text().split("\n"), 1):
+        if not line.strip():
+            continue
+        where = f"{source.name}, line {number}"
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            raise FormatError(
+                f"{where}: not valid JSON; expected one instance a line, got {shorten(line)}"
+            ) from None
+        instances += _instances(value, where, key)
+    return instances
+
+
+def write_json(instances: list[FloatArray]) -> str:
+    """Return the instances as one JSON object that reads back bit for bit."""
+    points: list[Any] = [np.asarray(points).tolist() for points in instances]
+    return _dump(points[0] if len(points) == 1 else points, instances[0]) + "\n"
+
+
+def write_jsonl(instances: list[FloatArray]) -> str:
+    """Return one JSON object a line."""
+    return "".join(_dump(np.asarray(one).tolist(), one) + "\n" for one in instances)
+
+
+def write_geojson(points: FloatArray) -> str:
+    """Return the points as a GeoJSON FeatureCollection."""
+    features = [
+        {
+            "type": "Feature",
+            "geometry": {"type": "Point", "coordinates": position},
+            "properties": {"id": index},
+        }
+        for index, position in enumerate(np.asarray(points).tolist())
+    ]
+    crs = getattr(points, "crs", None)
+    collection: dict[str, Any] = {"type": "FeatureCollection"}
+    if crs is None:
+        collection[MEMBER] = {"coordinates": "plane"}
+    elif crs != LONLAT:
+        # RFC 7946 knows longitude and latitude only; this is the older form GIS tools still read.
+        collection["crs"] = {"type": "name", "properties": {"name": crs}}
+    return json.dumps({**collection, "features": features}, allow_nan=False) + "\n"
+
+
+def _dump(points: Any, first: FloatArray) -> str:
+    crs = getattr(first, "crs", None)
+    value = {"points": points} if crs is None else {"points": points, "crs": crs}
+    return json.dumps(value, allow_nan=False)
+
+
+def _instances(value: Any, where: str, key: str | None) -> list[FloatArray]:
+    if isinstance(value, list) and key is None:
+        return _from_list(value, where, None)
+    if not isinstance(value, dict):
+        raise FormatError(f"{where}: {EXPECTED}, got {shorten(json.dumps(value))}")
+    if key is None and value.get("type") in GEOJSON_TYPES + OTHER_GEOMETRIES:
+        return [_from_geojson(value, where)]
+    names = ("points", "terminals") if key is None else (key,)
+    name = next((name for name in names if name in value), None)
+    if name is None:
+        members = ", ".join(map(shorten, list(value)[:8])) or "none"
+        if key is not None:
+            raise FormatError(f"{where}: no member {key!r}; its members are: {members}")
+        raise FormatError(f"{where}: {EXPECTED}, got an object with members: {members}")
+    if not isinstance(value[name], list):
+        raise FormatError(f"{where}: {name!r} must be a list of [x, y] pairs")
+    return _from_list(value[name], where, value.get("crs"))
+
+
+def _from_list(value: list[Any], where: str, crs: Any) -> list[FloatArray]:
+    several = bool(value) and isinstance(value[0], list) and bool(value[0])
+    if several and isinstance(value[0][0], list):
+        return [
+            _one(points, f"{where}, instance {index}", crs) for index, points in enumerate(value)
+        ]
+    return [_one(value, where, crs)]
+
+
+def _one(value: Any, where: str, crs: Any) -> FloatArray:
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        value, crs = _from_objects(value, where, crs)
+    points = as_points(value, what=where)
+    if crs is None:
+        return points
+    text = crs_text(crs)
+    if text == LONLAT:
+        check_lonlat(points, where)
+    return GeoPoints(points, text)
+
+
+def _from_objects(value: list[dict[str, Any]], where: str, crs: Any) -> tuple[list[Any], Any]:
+    for first, second, default in (
+        ("x", "y", crs),
+        ("lon", "lat", crs or LONLAT),
+        ("lng", "lat", crs or LONLAT),
+        ("longitude", "latitude", crs or LONLAT),
+    ):
+        if first in value[0] and second in value[0]:
+            try:
+                return [[item[first], item[second]] for item in value], default
+            except KeyError as missing:
+                raise FormatError(f"{where}: a point has no member {missing}") from None
+    raise FormatError(f"{where}: expected points as [x, y] or with members x and y or lon and lat")
+
+
+def _from_geojson(value: dict[str, Any], where: str) -> FloatArray:
+    member = value.get(MEMBER)
+    if isinstance(member, dict) and "format" in member:
+        from .solution_files import solution_terminals
+
+        return solution_terminals(value, where)
+    positions = list(_positions(value, where))
+    if not positions:
+        raise PointsError(f"{where}: no points given; at least one Point is needed")
+    points = as_points(positions, what=where)
+    if isinstance(member, dict) and member.get("coordinates") == "plane":
+        return points
+    crs = _geojson_crs(value.get("crs"), where)
+    if crs == LONLAT:
+        check_lonlat(points, where)
+    return GeoPoints(points, crs)
+
+
+def _positions(value: Any, where: str) -> Iterator[list[Any]]:
+    kind = value.get("type") if isinstance(value, dict) else None
+    try:
+        if kind == "FeatureCollection":
+            for feature in value["features"]:
+                yield from _positions(feature, where)
+        elif kind == "Feature":
+            if value["geometry"] is not None:
+                yield from _positions(value["geometry"], where)
+        elif kind == "GeometryCollection":
+            for geometry in value["geometries"]:
+                yield from _positions(geometry, where)
+        elif kind == "Point":
+            if value["coordinates"]:
+                yield _position(value["coordinates"], where)
+        elif kind == "MultiPoint":
+            for position in value["coordinates"]:
+                yield _position(position, where)
+        else:
+            raise FormatError(
+                f"{where}: GeoJSON {shorten(str(kind))} is not points; accepted: "
+                f"{', '.join(GEOJSON_TYPES)}"
+            )
+    except (KeyError, TypeError, RecursionError):
+        raise FormatError(f"{where}: this {shorten(str(kind))} is not valid GeoJSON") from None
+
+
+def _position(position: Any, where: str) -> list[Any]:
+    # A third number is an altitude, which RFC 7946 lets readers ignore.
+    if not isinstance(position, list) or len(position) not in (2, 3):
+        raise FormatError(
+            f"{where}: expected a GeoJSON position [longitude, latitude], "
+            f"got {shorten(json.dumps(position))}"
+        )
+    return position[:2]
+
+
+def _geojson_crs(member: Any, where: str) -> str:
+    if member is None:
+        return LONLAT
+    try:
+        name = member["properties"]["name"]
+    except (KeyError, TypeError):
+        name = None
+    if not isinstance(name, str):
+        raise FormatError(f"{where}: the 'crs' member of this GeoJSON does not name a system")
+    return LONLAT if name.endswith("CRS84") else name

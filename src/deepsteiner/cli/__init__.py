@@ -1,0 +1,58 @@
+"""The `deepsteiner` command: one module per group of subcommands."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+BAD_INPUT = 2
+NOT_PROVEN = 3
+INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line and exit; the entry point of the `deepsteiner` script."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A file name that the terminal cannot show must not end the run.
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors are one sentence on stderr."""
+    from ..core.errors import DeepSteinerError
+    from .app import app
+
+    words = None if arguments is None else list(arguments)
+    try:
+        code = app(args=words, prog_name="deepsteiner", standalone_mode=False)
+        sys.stdout.flush()
+    except DeepSteinerError as error:
+        return _fail(str(error))
+    except BrokenPipeError:
+        # The reader has gone; what is still buffered must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        name = f"{error.filename}: " if error.filename is not None else ""
+        return _fail(f"{name}{error.strerror or error}")
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except Exception as error:
+        # Usage errors: their class lives in click or inside typer, depending on typer's version.
+        if not hasattr(error, "format_message"):
+            raise
+        return _fail(_usage_sentence(error.format_message(), getattr(error, "ctx", None)))
+    return code if isinstance(code, int) else 0
+
+
+def _usage_sentence(message: str, context: object) -> str:
+    command = getattr(context, "command_path", "deepsteiner")
+    return f"{message.rstrip('.')} (see {command} --help)"
+
+
+def _fail(sentence: str) -> int:
+    print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
+    return BAD_INPUT

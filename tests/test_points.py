@@ -95,9 +95,9 @@ def test_frame_maps_into_the_unit_box_and_back(points):
 
 @given(st.integers(-(2**30), 2**30), st.integers(-(2**30), 2**30), st.integers(0, 2**32))
 def test_frame_is_exact_on_grids(dx, dy, seed):
-    """Points given on one grid, however far from the origin, keep every bit of their differences."""
+    """Points given on one grid, far from the origin, keep every bit of their differences."""
     grid = np.random.default_rng(seed).integers(0, 2**20, (6, 2)).astype(float)
-    moved = grid + [dx, dy]
+    moved = grid + np.array([dx, dy])
     frame = Frame.of(moved)
     assert (frame.back(frame.into(moved)) == moved).all()
     difference = frame.into(moved) - frame.into(moved)[0]

@@ -232,6 +232,8 @@ class _Job:
                 names[row] = part.method
                 if infos is not None and part.infos is not None:
                     infos[row] = part.infos[position]
+        for array in (steiner, edges):
+            array.flags.writeable = False
         trees = PackedTrees(terminals, terminal_start, steiner, steiner_start, edges)
         trees.check()
         lengths = trees.lengths()

@@ -39,14 +39,16 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Add random points to one instance and span them all."""
-    from .rand_kernels import random_extension
+    from .rand_kernels import random_extension, shrink
 
     run.monitor.report("random points")
     low, high = _where(run.points, run.frame, options)
     normal = options.distribution == "normal"
     steiner = random_extension(run.points, run.seed, low, high, normal)
     nodes = np.concatenate((run.points, steiner))
-    edges = minimum_spanning_tree(nodes)
+    shrunk = nodes.copy()
+    shrink(shrunk)  # terminals far smaller than the unit square would overflow in their frame
+    edges = minimum_spanning_tree(shrunk)
     length = tree_length(nodes, edges)
     run.monitor.report("done", 1, 1, length)
     if run.trace is not None:

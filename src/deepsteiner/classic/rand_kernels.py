@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import njit, prange
 
@@ -31,6 +33,18 @@ def random_extension(terminals: Array, seed: int, low: Array, high: Array, norma
     return extra
 
 
+@njit(cache=True)
+def shrink(points: Array) -> None:
+    """Scale points by a power of two, in place, so that squares of their differences are finite."""
+    largest = 0.0
+    for i in range(points.shape[0]):
+        largest = max(largest, abs(points[i, 0]), abs(points[i, 1]))
+    exponent = max(math.frexp(largest)[1], 0)
+    for i in range(points.shape[0]):
+        points[i, 0] = math.ldexp(points[i, 0], -exponent)
+        points[i, 1] = math.ldexp(points[i, 1], -exponent)
+
+
 @njit(cache=True, parallel=True)
 def rand1_batch(
     terminals: Array, seeds: Array, low: Array, high: Array, normal: bool,
@@ -46,6 +60,7 @@ def rand1_batch(
         points[n:] = extra
         counts[b] = count
         steiner[b, : count - n] = extra
+        shrink(points)
         prim(points, edges[b])
 
 

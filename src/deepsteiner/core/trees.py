@@ -78,7 +78,7 @@ class PackedTrees:
         for index in range(len(self)):
             one = self.member(index)
             if one._component_count() != 1:
-                raise TreeError(f"instance {index}: the edges do not connect all points")
+                raise TreeError(f"{self._name(index)}the edges do not connect all points")
 
     def member(self, index: int) -> PackedTrees:
         """Return tree `index` as a batch of one."""
@@ -101,11 +101,14 @@ class PackedTrees:
             row = int(np.argmax(bad))
             index = int(np.searchsorted(self.edge_start, row, side="right")) - 1
             raise TreeError(
-                f"instance {index}: edge {self.edges[row].tolist()} names a node that does not "
+                f"{self._name(index)}edge {self.edges[row].tolist()} names a node that does not "
                 f"exist; nodes are 0 to {int(node_count[row]) - 1}"
             )
         if not np.isfinite(self.steiner).all():
             raise TreeError("a Steiner point has a coordinate that is not finite")
+
+    def _name(self, index: int) -> str:
+        return f"instance {index}: " if len(self) > 1 else ""
 
     def _component_count(self) -> int:
         # No edge leaves its own tree, so B components over all nodes mean that each of the B
@@ -141,7 +144,8 @@ def ranges(starts: IntArray, sizes: IntArray) -> IntArray:
 def tree_length(coordinates: FloatArray, edges: IntArray) -> float:
     """Return the sum of the edges' lengths."""
     difference = coordinates[edges[:, 0]] - coordinates[edges[:, 1]]
-    return float(np.hypot(difference[:, 0], difference[:, 1]).sum())
+    # Summed in order, as `PackedTrees.lengths` does, so that both give the same bits.
+    return float(np.cumsum(np.hypot(difference[:, 0], difference[:, 1]))[-1]) if len(edges) else 0.0
 
 
 def check_strict(

@@ -186,7 +186,7 @@ def _checked_solution(data: Any, name: str) -> Solution:
     try:
         return solution.validate()
     except TreeError as error:
-        raise TreeError(f"{name}: {str(error).removeprefix('instance 0: ')}") from None
+        raise TreeError(f"{name}: {error}") from None
 
 
 def _arrays(data: Mapping[str, Any], name: str) -> tuple[FloatArray, FloatArray, IntArray]:

@@ -18,6 +18,7 @@ from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
+from ..core.threads import share
 from ..core.trees import ranges, tree_length
 
 # A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
@@ -51,7 +52,7 @@ def solve(run: Run, options: Options) -> Tree:
     check_size(n, options, INFO.name)
     kind, near = KINDS.index(options.candidates), options.k_neighbors
     work = kernels.allocate(n, kind, options.k_star, near, grid_of(run.points, run.frame, options))
-    cells = kernels.begin(work, run.points, minimum_spanning_tree(run.points))
+    cells = kernels.begin(work, run.points, starting_tree(run.points))
     length, count = tree_length(run.points, work[1][: n - 1]), n
     while run.monitor.report("greedy", count - n, n - 2, length) and count < 2 * n - 2:
         saving, row = kernels.best_candidate(work, count, cells, kind, options.k_star, near)
@@ -72,22 +73,15 @@ def solve(run: Run, options: Options) -> Tree:
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
-    """Run greedy on many instances of one size, over numba's threads."""
+    """Run greedy on many instances of one size."""
     from . import greedy_kernels as kernels
 
     count, n = batch.points.shape[:2]
     sizes = np.empty(count, dtype=np.int64)
     steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    kernels.solve_batch(
-        batch.points,
-        grids_of(batch, options),
-        KINDS.index(options.candidates),
-        options.k_star,
-        options.k_neighbors,
-        sizes,
-        steiner,
-        edges,
-    )
+    kind, grids = KINDS.index(options.candidates), grids_of(batch, options)
+    call = (batch.points, grids, kind, options.k_star, options.k_neighbors, sizes, steiner, edges)
+    share(count, lambda first, last: kernels.solve_batch(*call, first, last))
     packed = pack(n, sizes, steiner, edges)
     if options.relax:
         from ..core.relax import refine_batch
@@ -96,6 +90,18 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
             *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
         )
     return packed
+
+
+def starting_tree(points: FloatArray) -> IntArray:
+    """Return the spanning tree to grow from: large ones by length, as the kernels like them.
+
+    Trees that a batch may hold keep the order in which the batch kernel gets them.
+    """
+    edges = minimum_spanning_tree(points)
+    if len(points) <= BATCH_LIMIT:
+        return edges
+    difference = points[edges[:, 0]] - points[edges[:, 1]]
+    return edges[np.argsort(np.hypot(difference[:, 0], difference[:, 1]), kind="stable")]
 
 
 def pack(n: int, sizes: IntArray, steiner: FloatArray, edges: IntArray) -> BatchTrees:

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..core.candidate_kernels import all_pairs, arc_points, neighbour_pairs
 from ..core.growing_tree_kernels import (
@@ -60,12 +60,12 @@ def begin(work: Work, terminals: Array, tree: Array) -> Array:
     """Load the terminals and their spanning tree's edges; return the cell table."""
     points, ends, ints, floats = work[0], work[1], work[2], work[3]
     n = terminals.shape[0]
-    points[:n] = terminals
-    ends[: n - 1] = tree
+    for i in range(n):
+        points[i, 0], points[i, 1] = terminals[i, 0], terminals[i, 1]
+    for i in range(n - 1):
+        ends[i, 0], ends[i, 1] = tree[i, 0], tree[i, 1]
     order, up, rank, chain = ints[0], ints[1], ints[2], ints[3]
     begin_tree(points, n, ends, floats[0], order, up, rank)
-    work[7][:] = False
-    work[6][:] = -1
     return make_cells(points, n, floats[0][order[n - 2]], chain)
 
 
@@ -143,7 +143,7 @@ def _best_over_tree_edges(work: Work, count: int, cells: Array, k_star: int) -> 
     """Return (saving, row) of the best candidate on the arcs of the tree's edges."""
     best_saving, best_row, fresh = work[3][2], work[6], work[7]
     while True:
-        top = 0
+        top = np.int64(0)  # a plain 0 would be compiled as a type of its own
         for e in range(count - 1):
             if best_row[e] < 0:
                 fresh[e] = False
@@ -231,16 +231,33 @@ def solve_one(work: Work, terminals: Array, kind: int, k_star: int, k_near: int)
     return count
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True)
+def copy_tree(work: Work, n: int, count: int, steiner: Array, edges: Array) -> None:
+    """Copy the points beyond the terminals and the edges out of `work`."""
+    points, ends = work[0], work[1]
+    for i in range(n, count):
+        steiner[i - n, 0], steiner[i - n, 1] = points[i, 0], points[i, 1]
+    for i in range(count - 1):
+        edges[i, 0], edges[i, 1] = ends[i, 0], ends[i, 1]
+
+
+@njit(cache=True, nogil=True)
 def solve_batch(
-    terminals: Array, grids: Array, kind: int, k_star: int, k_near: int,
-    counts: Array, steiner: Array, edges: Array,
-) -> None:  # fmt: skip
-    """Solve every instance; write its point count, Steiner points and edges."""
-    batch, n = terminals.shape[0], terminals.shape[1]
-    for b in prange(batch):
+    terminals: Array,
+    grids: Array,
+    kind: int,
+    k_star: int,
+    k_near: int,
+    counts: Array,
+    steiner: Array,
+    edges: Array,
+    first: int,
+    last: int,
+) -> None:
+    """Solve instances first..last; write their point counts, Steiner points and edges."""
+    n = terminals.shape[1]
+    for b in range(first, last):
         work = allocate(n, kind, k_star, k_near, grids[b])
         count = solve_one(work, terminals[b], kind, k_star, k_near)
         counts[b] = count
-        steiner[b, : count - n] = work[0][n:count]
-        edges[b, : count - 1] = work[1][: count - 1]
+        copy_tree(work, n, count, steiner[b], edges[b])

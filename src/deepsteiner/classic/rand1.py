@@ -10,6 +10,7 @@ from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame
+from ..core.threads import share
 from ..core.trees import tree_length
 from .greedy import pack
 
@@ -70,7 +71,8 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
     low, high = np.array(boxes).reshape(count, 2, 2).transpose(1, 0, 2).copy()
     normal = options.distribution == "normal"
-    rand1_batch(batch.points, batch.seeds, low, high, normal, sizes, steiner, edges)
+    call = (batch.points, batch.seeds, low, high, normal, sizes, steiner, edges)
+    share(count, lambda first, last: rand1_batch(*call, first, last))
     return pack(n, sizes, steiner, edges)
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..core.candidates import KINDS, CandidateOptions
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
+from ..core.threads import share
 from ..core.trees import tree_length
-from .greedy import BATCH_LIMIT, check_size, grid_of, grids_of, pack, step_record
+from .greedy import BATCH_LIMIT, check_size, grid_of, grids_of, pack, starting_tree, step_record
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def solve(run: Run, options: Options) -> Tree:
     check_size(n, options, INFO.name)
     kind, k_star, near = KINDS.index(options.candidates), options.k_star, options.k_neighbors
     work = allocate(n, kind, k_star, near, grid_of(run.points, run.frame, options))
-    cells = begin(work, run.points, minimum_spanning_tree(run.points))
+    cells = begin(work, run.points, starting_tree(run.points))
     state = new_state(run.seed)
     length, count, saving = tree_length(run.points, work[1][: n - 1]), n, 0.0
     while saving >= 0.0 and count < 2 * n - 2:
@@ -63,22 +63,14 @@ def solve(run: Run, options: Options) -> Tree:
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
-    """Do the same to many instances of one size, over numba's threads."""
+    """Do the same to many instances of one size."""
     from .rand_kernels import rand2_batch
 
     count, n = batch.points.shape[:2]
     sizes = np.empty(count, dtype=np.int64)
     steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    rand2_batch(
-        batch.points,
-        batch.seeds,
-        grids_of(batch, options),
-        KINDS.index(options.candidates),
-        options.k_star,
-        options.k_neighbors,
-        options.keep_worsening,
-        sizes,
-        steiner,
-        edges,
-    )
+    kind, grids = KINDS.index(options.candidates), grids_of(batch, options)
+    call = (batch.points, batch.seeds, grids, kind, options.k_star, options.k_neighbors)
+    rest = (options.keep_worsening, sizes, steiner, edges)
+    share(count, lambda first, last: rand2_batch(*call, *rest, first, last))
     return pack(n, sizes, steiner, edges)

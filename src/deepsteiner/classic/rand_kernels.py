@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from ..core.mst_kernels import prim
 from ..core.points import Array
 from ..core.random_kernels import new_state, next_below, next_normal, next_uniform
-from .greedy_kernels import Work, add, allocate, begin, list_candidates
+from .greedy_kernels import Work, add, allocate, begin, copy_tree, list_candidates
 
 
 @njit(cache=True)
@@ -45,21 +45,25 @@ def shrink(points: Array) -> None:
         points[i, 1] = math.ldexp(points[i, 1], -exponent)
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def rand1_batch(
     terminals: Array, seeds: Array, low: Array, high: Array, normal: bool,
     counts: Array, steiner: Array, edges: Array,
+    first: int,
+    last: int,
 ) -> None:  # fmt: skip
-    """Extend every instance by random points and write its spanning tree."""
+    """Extend instances first..last by random points and write their spanning trees."""
     n = terminals.shape[1]
-    for b in prange(terminals.shape[0]):
+    for b in range(first, last):
         extra = random_extension(terminals[b], seeds[b], low[b], high[b], normal)
         count = n + extra.shape[0]
         points = np.empty((count, 2))
-        points[:n] = terminals[b]
-        points[n:] = extra
+        for i in range(n):
+            points[i, 0], points[i, 1] = terminals[b, i, 0], terminals[b, i, 1]
+        for i in range(n, count):
+            points[i, 0], points[i, 1] = extra[i - n, 0], extra[i - n, 1]
+            steiner[b, i - n, 0], steiner[b, i - n, 1] = points[i, 0], points[i, 1]
         counts[b] = count
-        steiner[b, : count - n] = extra
         shrink(points)
         prim(points, edges[b])
 
@@ -74,14 +78,16 @@ def random_step(
     return add(work, count, cells, work[5][row, 0], work[5][row, 1])
 
 
-@njit(cache=True, parallel=True)
+@njit(cache=True, nogil=True)
 def rand2_batch(
     terminals: Array, seeds: Array, grids: Array, kind: int, k_star: int, k_near: int,
     keep_worsening: bool, counts: Array, steiner: Array, edges: Array,
+    first: int,
+    last: int,
 ) -> None:  # fmt: skip
-    """Run Algorithm 1 with random choices on every instance."""
+    """Run Algorithm 1 with random choices on instances first..last."""
     n = terminals.shape[1]
-    for b in prange(terminals.shape[0]):
+    for b in range(first, last):
         work = allocate(n, kind, k_star, k_near, grids[b])
         tree = np.empty((n - 1, 2), dtype=np.int64)
         prim(terminals[b], tree)
@@ -98,5 +104,4 @@ def rand2_batch(
             if saved < 0.0:
                 break
         counts[b] = count
-        steiner[b, : count - n] = work[0][n:count]
-        edges[b, : count - 1] = work[1][: count - 1]
+        copy_tree(work, n, count, steiner[b], edges[b])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .points import FloatArray, IntArray, merge_equal
+from .threads import share
 
 # Up to here the O(n^2) kernel beats the triangulation.
 DENSE_LIMIT = 1500
@@ -91,13 +92,14 @@ def _redo_clusters(points: FloatArray, tree: IntArray, extent: float) -> None:
 
 
 def mst_batch(points: FloatArray) -> IntArray:
-    """Return the spanning trees (B, n-1, 2) of a batch (B, n, 2), over numba's threads."""
+    """Return the spanning trees (B, n-1, 2) of a batch (B, n, 2)."""
     from . import mst_kernels as kernels
 
     count, n = points.shape[:2]
     edges = np.empty((count, n - 1, 2), dtype=np.int64)
     if n <= DENSE_LIMIT:
-        kernels.prim_batch(np.ascontiguousarray(points), edges)
+        contiguous = np.ascontiguousarray(points)
+        share(count, lambda first, last: kernels.prim_batch(contiguous, edges, first, last))
         return edges
     for b in range(count):
         edges[b] = minimum_spanning_tree(points[b])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
 
 from .points import Array
 
@@ -43,10 +43,10 @@ def prim(points: Array, edges: Array) -> None:
         current = nearest
 
 
-@njit(cache=True, parallel=True)
-def prim_batch(points: Array, edges: Array) -> None:
-    """Write the spanning tree of every instance (B, n, 2) into `edges` (B, n-1, 2)."""
-    for b in prange(points.shape[0]):
+@njit(cache=True, nogil=True)
+def prim_batch(points: Array, edges: Array, first: int, last: int) -> None:
+    """Write the trees of instances first..last of (B, n, 2) points into `edges` (B, n-1, 2)."""
+    for b in range(first, last):
         prim(points[b], edges[b])
 
 

@@ -10,16 +10,14 @@ components of a tree) and `relax_kernels` (repair of the topology).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from .errors import OptionError
 from .points import FloatArray, IntArray
+from .threads import share
 from .trees import PackedTrees, pack_one, ranges
 
 # Relative gap between length and lower bound up to which a relaxation counts as converged.
@@ -103,7 +101,7 @@ def refine_batch(
 
     `terminals` is (B, n, 2). Tree b owns the Steiner points steiner_start[b]:steiner_start[b + 1]
     and the next n - 1 + its number of Steiner points rows of `edges`, which use its own indices.
-    Each tree comes out as from `refine`, whatever the number of threads (numba's setting).
+    Each tree comes out as from `refine`, whatever the number of threads.
     """
     _check_rounds(max_rounds)
     points = np.ascontiguousarray(terminals, dtype=np.float64)
@@ -134,27 +132,13 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
         tree = (terminals, trees.steiner_start, trees.steiner, trees.edges)
         refine_trees(*tree, max_rounds, points, links, counts, first, last)
 
-    _share(batch, run)
+    share(batch, run)
     rows = np.arange(batch, dtype=np.int64)
     return (
         points.reshape(-1, 2)[ranges(rows * room, counts)],
         np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))),
         links.reshape(-1, 2)[ranges(rows * (n + room), counts + n - 1)],
     )
-
-
-def _share(batch: int, run: Callable[[int, int], None]) -> None:
-    """Split a batch among threads; the kernel does not hold the interpreter lock."""
-    from numba import get_num_threads
-
-    chunks = max(1, min(int(get_num_threads()), batch))
-    bounds = [batch * i // chunks for i in range(chunks + 1)]
-    if chunks == 1:
-        run(0, batch)
-        return
-    with ThreadPoolExecutor(chunks) as pool:
-        for done in [pool.submit(run, *span) for span in pairwise(bounds)]:
-            done.result()
 
 
 def _pairs(values: Any, dtype: Any) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .auto import choose
 from .core.errors import OptionError
 from .core.geo import Plane, plane_of
 from .core.jit import prepare_kernels
@@ -73,8 +72,6 @@ def solve(
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)
     problem = Problem.of(as_points(plane.into(given)) if plane else given, policy)
-    if method == "auto":
-        chosen = get_method(choose(len(problem.points)), {})
     steps: list[dict[str, Any]] | None = [] if trace else None
     tree = run_method(chosen, problem, monitor, seed, device, steps)
     solution = build_solution(chosen, problem, tree, monitor, given, plane)
@@ -128,7 +125,7 @@ def build_solution(
         length,
         length if tree.optimal else bound,
         _status(tree, monitor),
-        chosen.info.name,
+        tree.method or chosen.info.name,
         monitor.elapsed(),
         dict(tree.info),
         None if plane is None else plane.crs,

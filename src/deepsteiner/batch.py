@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .api import solve
-from .auto import choose
 from .core.errors import DeepSteinerError, OptionError, PointsError
 from .core.jit import prepare_kernels
 from .core.method import Batch, BatchTrees, instance_seed
@@ -123,10 +122,8 @@ class _Job:
 
     def _solve_group(self, rows: IntArray) -> Iterator[_Part]:
         size = len(self.instances[int(rows[0])])
-        name = choose(size) if self.method == "auto" else self.method
-        chosen = get_method(name, self.options)
-        limit: int = getattr(chosen.module, "BATCH_LIMIT", 0)
-        if not 3 <= size <= limit:
+        chosen = get_method(self.method, self.options)
+        if not (size >= 3 and _has_batch_kernel(chosen, size)):
             yield from self._one_by_one(rows)
             return
         points = self._stack(rows)
@@ -167,7 +164,7 @@ class _Job:
                 ),
                 chosen.options,
             )
-            yield _part_of_batch(rows[chunk], trees, batch, chunk, chosen.info.name)
+            yield _part_of_batch(rows[chunk], trees, batch, chunk, trees.method or self.method)
             begin += len(chunk)
             spent = time.perf_counter() - before
             size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
@@ -248,6 +245,13 @@ class _Job:
             self.monitor.elapsed(),
             infos=None if infos is None else tuple(infos),
         )
+
+
+def _has_batch_kernel(chosen: Method, size: int) -> bool:
+    if size > getattr(chosen.module, "BATCH_LIMIT", 0):
+        return False
+    can_batch = getattr(chosen.module, "can_batch", None)
+    return can_batch is None or bool(can_batch(chosen.options))
 
 
 def _all_rows(parts: Sequence[_Part]) -> IntArray:

@@ -20,6 +20,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "rand1": "deepsteiner.classic.rand1",
         "rand2": "deepsteiner.classic.rand2",
         "greedy": "deepsteiner.classic.greedy",
+        "exact": "deepsteiner.exact.solver",
     }
 )
 

@@ -14,12 +14,12 @@ import numpy as np
 
 from ..core.candidates import KINDS, CandidateOptions, grid_box, grid_points
 from ..core.errors import PointsError
-from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.threads import share
-from ..core.trees import ranges, tree_length
+from ..core.trees import tree_length
 
 # A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
 # so the time grows with n^2 to n^4; beyond these sizes it is minutes.
@@ -102,17 +102,6 @@ def starting_tree(points: FloatArray) -> IntArray:
         return edges
     difference = points[edges[:, 0]] - points[edges[:, 1]]
     return edges[np.argsort(np.hypot(difference[:, 0], difference[:, 1]), kind="stable")]
-
-
-def pack(n: int, sizes: IntArray, steiner: FloatArray, edges: IntArray) -> BatchTrees:
-    """Pack trees that stand in padded arrays; instance b ends with sizes[b] points."""
-    count = len(sizes)
-    rows = np.arange(count)
-    return BatchTrees(
-        steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
-        np.concatenate(([0], np.cumsum(sizes - n))),
-        edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
-    )
 
 
 def grid_of(points: FloatArray, frame: Frame, options: CandidateOptions) -> FloatArray:

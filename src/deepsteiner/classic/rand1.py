@@ -6,13 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame
 from ..core.threads import share
 from ..core.trees import tree_length
-from .greedy import pack
 
 BATCH_LIMIT = 500
 

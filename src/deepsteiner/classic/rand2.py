@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.candidates import KINDS, CandidateOptions
-from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.options import describe, option
 from ..core.threads import share
 from ..core.trees import tree_length
-from .greedy import BATCH_LIMIT, check_size, grid_of, grids_of, pack, starting_tree, step_record
+from .greedy import BATCH_LIMIT, check_size, grid_of, grids_of, starting_tree, step_record
 
 
 @dataclass(frozen=True)

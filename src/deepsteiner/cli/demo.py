@@ -16,8 +16,9 @@ from .watch import Watch
 if TYPE_CHECKING:
     from ..core.points import FloatArray
 
-# Enough to compile or load a method's kernels, so that the times shown are those of the solve.
-WARM_UP_POINTS = 6
+# Enough to compile or load all kernels that more points would use, so that the times shown are
+# those of the solve.
+WARM_UP_POINTS = 40
 
 
 def demo(
@@ -58,7 +59,7 @@ def _solve_all(n: int, seed: int, time_limit: float, quiet: bool) -> list[Soluti
     from ..registry import MODULES
 
     points = datasets.load("uniform", count=1, n=n, seed=seed)[0]
-    warm_up = datasets.load("uniform", count=1, n=WARM_UP_POINTS, seed=seed)[0]
+    warm_up = datasets.load("uniform", count=2, n=min(n, WARM_UP_POINTS), seed=seed)[1]
     solutions: list[Solution] = []
     with Watch(quiet=quiet) as watch:
         for name in MODULES:
@@ -80,7 +81,7 @@ def _solve_warm(
     from ..core.errors import MissingDependencyError
 
     try:
-        solve(warm_up, name, seed=seed, time_limit=time_limit)
+        solve(warm_up, name, seed=seed)
         return solve(points, name, seed=seed, time_limit=time_limit, on_progress=watch)
     except MissingDependencyError as error:
         print(f"{name} left out: {error}", file=sys.stderr)

@@ -36,9 +36,21 @@ def block(instance: Instance, solution: Solution, written: str | None) -> str:
 
 
 def details(solution: Solution) -> str:
-    """Return the solver's own counts and times, one a line."""
-    plain = {name: value for name, value in solution.info.items() if name != "trace"}
-    return "\n".join(f"  {name:<24} {value}" for name, value in plain.items())
+    """Return the solver's own counts and times, one a line; those of a stage under its name."""
+    lines = []
+    for name, value in solution.info.items():
+        if name == "trace":
+            continue
+        if isinstance(value, dict):
+            lines.append(f"  {name}")
+            lines += [f"    {key:<22} {_short(number)}" for key, number in value.items() if number]
+        else:
+            lines.append(f"  {name:<24} {_short(value)}")
+    return "\n".join(lines)
+
+
+def _short(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def line_header() -> str:

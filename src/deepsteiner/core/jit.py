@@ -38,7 +38,7 @@ def prepare_kernels() -> None:
         def on_end(self, event: Any) -> None:
             pass
 
-    events.register("numba:compile", Announcer())
+    events.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 
 
 def _cache_in(folder: Path) -> None:

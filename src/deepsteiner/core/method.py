@@ -2,8 +2,9 @@
 
 A method module holds `INFO` (a MethodInfo), `Options` (a dataclass of `option` fields) and
 `solve(run, options) -> Tree`. It may add `solve_batch(batch, options) -> BatchTrees`, which
-`solve_many` then uses for instances of one size of at most `BATCH_LIMIT` points. Heavy imports
-stay inside these functions, so that listing the methods is cheap and works without extras.
+`solve_many` then uses for instances of one size of at most `BATCH_LIMIT` points (and where
+`can_batch(options)`, if the module has that, agrees). Heavy imports stay inside these functions,
+so that listing the methods is cheap and works without extras.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from .errors import TreeError
 from .options import OptionInfo
 from .points import FloatArray, Frame, IntArray
 from .progress import Monitor
+from .trees import ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Run:
 class Tree:
     """What a method returns: Steiner points and edges over (points, Steiner points), in the frame.
 
-    `optimal` is a claim of proof. `lower_bound` is in units of the frame.
+    `optimal` is a claim of proof. `lower_bound` is in units of the frame. `method` names the
+    method that made the tree where that is not the one that was asked.
     """
 
     steiner: FloatArray
@@ -66,6 +69,7 @@ class Tree:
     lower_bound: float | None = None
     optimal: bool = False
     info: dict[str, Any] = field(default_factory=dict)
+    method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +91,24 @@ class BatchTrees:
     edges: IntArray
     lower_bounds: FloatArray | None = None
     optimal: NDArray[np.bool_] | None = None
+    method: str | None = None
+
+
+def pack(
+    n: int,
+    sizes: IntArray,
+    steiner: FloatArray,
+    edges: IntArray,
+    optimal: NDArray[np.bool_] | None = None,
+) -> BatchTrees:
+    """Pack trees that stand in padded arrays; instance b has sizes[b] points in all."""
+    rows = np.arange(len(sizes))
+    return BatchTrees(
+        steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
+        np.concatenate(([0], np.cumsum(sizes - n))),
+        edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
+        optimal=optimal,
+    )
 
 
 def instance_seed(terminals: FloatArray, seed: int) -> int:

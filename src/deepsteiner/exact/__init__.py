@@ -1,0 +1,1 @@
+"""Proven shortest trees: full Steiner trees are generated, pruned and concatenated."""

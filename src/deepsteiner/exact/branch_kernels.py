@@ -1,0 +1,223 @@
+"""Branches: the rooted halves from which full Steiner trees grow.
+
+A branch is a terminal, or two branches whose trees meet in a new Steiner point s. It is held by
+its equilateral point E (Melzak's substitute for all its terminals), the centre C of the circle on
+which s must lie, and the interval of directions u in which the tree may leave s; the place is
+s = E + 2 ((C - E) · u) u, and 2 (C - E) · u is the length of the branch up to s. Its left child
+arrives in direction u turned by -60 degrees, its right child by +60, so intervals are handed on
+by a turn, and the length of the edge from child x is 2 (C - C_x) · u_x.
+
+All cuts drop what has an alternative that is at most TIE longer and consists of more, smaller
+trees; repeating the exchange ends, so some shortest tree always survives (up to n · TIE).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from deepsteiner.exact.arc_kernels import keep_at_least, keep_at_most, lean, meet, norm, turn
+from deepsteiner.exact.bottleneck_kernels import Floats, Ints
+from deepsteiner.exact.forest_kernels import (
+    AX,
+    AY,
+    BOUND,
+    BX,
+    BY,
+    CX,
+    CY,
+    EX,
+    EY,
+    KEY,
+    LEFT,
+    MASK,
+    MIN_EDGE,
+    NEAR,
+    RIGHT,
+    SIZE,
+    START,
+    TIE,
+    find_tree,
+    merge_members,
+    quick_link,
+)
+
+
+@lean
+def common_directions(
+    shape: Floats, link: Ints, left: int, right: int, ex: float, ey: float
+) -> tuple[bool, float, float, float, float]:
+    """Directions in which both children can arrive at the new Steiner point."""
+    left_leaf, right_leaf = link[left, SIZE] == 1, link[right, SIZE] == 1
+    if left_leaf and right_leaf:
+        # The arc between the terminals, seen from the equilateral point.
+        ax, ay = shape[right, EX] - ex, shape[right, EY] - ey
+        bx, by = shape[left, EX] - ex, shape[left, EY] - ey
+        scale = 1.0 / norm(ax, ay)
+        return True, ax * scale, ay * scale, bx * scale, by * scale
+    ax, ay = turn(shape[left, AX], shape[left, AY], 1)
+    bx, by = turn(shape[left, BX], shape[left, BY], 1)
+    px, py = turn(shape[right, AX], shape[right, AY], -1)
+    qx, qy = turn(shape[right, BX], shape[right, BY], -1)
+    if left_leaf:
+        return True, px, py, qx, qy
+    if right_leaf:
+        return True, ax, ay, bx, by
+    return meet(ax, ay, bx, by, px, py, qx, qy)
+
+
+@lean
+def cut_below(
+    shape: Floats,
+    link: Ints,
+    members: Ints,
+    stack: Ints,
+    top: int,
+    frame: int,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+) -> tuple[bool, float, float, float, float]:
+    """Cut [a, b] by what the other side's terminals mean for the edges inside the child `top`.
+
+    An edge may not be longer than the cheapest link between the terminals below it and the other
+    side (the smallest NEAR), a subtree not longer than that and the cost of reconnecting it.
+    `frame` is the turn, in sixths, from the parent's direction to the child's.
+    """
+    stack[0, 0], stack[0, 1] = top, frame
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        node, turned = stack[depth, 0], stack[depth, 1]
+        for side in range(2):
+            child = link[node, LEFT + side]
+            child_frame = turned - 1 + 2 * side
+            begin = link[child, START]
+            limit = np.inf
+            for position in range(begin, begin + link[child, SIZE]):
+                limit = min(limit, shape[members[position], NEAR])
+            wx, wy = turn(
+                2.0 * (shape[node, CX] - shape[child, CX]),
+                2.0 * (shape[node, CY] - shape[child, CY]),
+                -child_frame,
+            )
+            alive, ax, ay, bx, by = keep_at_most(wx, wy, limit - TIE, ax, ay, bx, by)
+            if not alive:
+                return False, ax, ay, bx, by
+            if link[child, SIZE] > 1:
+                wx, wy = turn(
+                    2.0 * (shape[node, CX] - shape[child, EX]),
+                    2.0 * (shape[node, CY] - shape[child, EY]),
+                    -child_frame,
+                )
+                limit += shape[child, BOUND] - TIE
+                alive, ax, ay, bx, by = keep_at_most(wx, wy, limit, ax, ay, bx, by)
+                if not alive:
+                    return False, ax, ay, bx, by
+                stack[depth, 0], stack[depth, 1] = child, child_frame
+                depth += 1
+    return True, ax, ay, bx, by
+
+
+@lean
+def union_bound(
+    shape: Floats,
+    link: Ints,
+    members: Ints,
+    tree_link: Ints,
+    tree_length: Floats,
+    table: Ints,
+    row: int,
+    cheapest: float,
+) -> float:
+    """Cost at which the terminals of a new branch can always be reconnected, at most `cheapest`."""
+    bound = cheapest
+    tree = find_tree(tree_link, table, link, members, link[row, KEY], row, -1)
+    if tree >= 0:
+        bound = min(bound, tree_length[tree])
+    for side in range(2):
+        # A known tree over one child and a terminal of the other, and the rest of the other.
+        one, two = link[row, LEFT + side], link[row, RIGHT - side]
+        if link[one, SIZE] < 2:
+            continue
+        begin = link[two, START]
+        for position in range(begin, begin + link[two, SIZE]):
+            t = members[position]
+            key = link[one, KEY] + link[t, KEY]
+            tree = find_tree(tree_link, table, link, members, key, one, t)
+            if tree >= 0:
+                bound = min(bound, tree_length[tree] + shape[two, BOUND])
+    return bound
+
+
+@lean
+def merge(
+    gaps: Floats,
+    shape: Floats,
+    link: Ints,
+    members: Ints,
+    stack: Ints,
+    tree_link: Ints,
+    tree_length: Floats,
+    table: Ints,
+    left: int,
+    right: int,
+    row: int,
+    where: int,
+) -> tuple[bool, float, float, float, float]:
+    """Join two disjoint branches in `row`, members from `where`; the directions that remain."""
+    lx, ly, rx, ry = shape[left, EX], shape[left, EY], shape[right, EX], shape[right, EY]
+    dx, dy = turn(rx - lx, ry - ly, -1)
+    ex, ey = lx + dx, ly + dy
+    cx, cy = (lx + rx + ex) / 3.0, (ly + ry + ey) / 3.0
+    alive, ax, ay, bx, by = common_directions(shape, link, left, right, ex, ey)
+    if not alive:
+        return False, ax, ay, bx, by
+    lwx, lwy = turn(2.0 * (cx - shape[left, CX]), 2.0 * (cy - shape[left, CY]), 1)
+    alive, ax, ay, bx, by = keep_at_least(lwx, lwy, MIN_EDGE, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    rwx, rwy = turn(2.0 * (cx - shape[right, CX]), 2.0 * (cy - shape[right, CY]), -1)
+    alive, ax, ay, bx, by = keep_at_least(rwx, rwy, MIN_EDGE, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    limit = quick_link(gaps, link, members, left, right) - TIE
+    alive, ax, ay, bx, by = keep_at_most(lwx, lwy, limit, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    alive, ax, ay, bx, by = keep_at_most(rwx, rwy, limit, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    between, spanning = merge_members(gaps, shape, link, members, left, right, where)
+    alive, ax, ay, bx, by = keep_at_most(lwx, lwy, between - TIE, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    alive, ax, ay, bx, by = keep_at_most(rwx, rwy, between - TIE, ax, ay, bx, by)
+    if not alive:
+        return False, ax, ay, bx, by
+    for side in range(2):
+        child = left if side == 0 else right
+        if link[child, SIZE] == 1:
+            continue
+        turned = -1 + 2 * side
+        wx, wy = turn(2.0 * (cx - shape[child, EX]), 2.0 * (cy - shape[child, EY]), -turned)
+        limit = shape[child, BOUND] + between - TIE
+        alive, ax, ay, bx, by = keep_at_most(wx, wy, limit, ax, ay, bx, by)
+        if not alive:
+            return False, ax, ay, bx, by
+        alive, ax, ay, bx, by = cut_below(
+            shape, link, members, stack, child, turned, ax, ay, bx, by
+        )
+        if not alive:
+            return False, ax, ay, bx, by
+    shape[row, EX], shape[row, EY], shape[row, CX], shape[row, CY] = ex, ey, cx, cy
+    link[row, LEFT], link[row, RIGHT] = left, right
+    link[row, SIZE] = link[left, SIZE] + link[right, SIZE]
+    link[row, START] = where
+    link[row, KEY] = link[left, KEY] + link[right, KEY]
+    link[row, MASK] = link[left, MASK] | link[right, MASK]
+    cheapest = min(spanning, shape[left, BOUND] + shape[right, BOUND] + between)
+    shape[row, BOUND] = union_bound(
+        shape, link, members, tree_link, tree_length, table, row, cheapest
+    )
+    return True, ax, ay, bx, by

@@ -1,0 +1,144 @@
+"""What the choice of partners needs to know about a finished branch."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from deepsteiner.exact.arc_kernels import lean, norm
+from deepsteiner.exact.bottleneck_kernels import (
+    COLUMNS,
+    LONGEST,
+    Floats,
+    Ints,
+    column_of,
+    row_of,
+)
+from deepsteiner.exact.forest_kernels import (
+    ANGLE,
+    AX,
+    AY,
+    BX,
+    BY,
+    COS,
+    CX,
+    CY,
+    EX,
+    EY,
+    MX,
+    MY,
+    REACH,
+    SIN,
+    SPREAD,
+    TIE,
+    UX,
+    UY,
+    WIDTH,
+)
+
+REACH_PARTS = 4
+
+
+@lean
+def settle(
+    points: Floats,
+    cells: Ints,
+    frame: Floats,
+    shape: Floats,
+    row: int,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+) -> None:
+    """Store the final interval of a branch and what the choice of partners needs."""
+    ex, ey, cx, cy = shape[row, EX], shape[row, EY], shape[row, CX], shape[row, CY]
+    ux, uy = middle(ax, ay, bx, by)
+    along = 2.0 * ((cx - ex) * ux + (cy - ey) * uy)
+    mx, my = ex + along * ux, ey + along * uy
+    shape[row, AX], shape[row, AY], shape[row, BX], shape[row, BY] = ax, ay, bx, by
+    shape[row, UX], shape[row, UY] = ux, uy
+    shape[row, COS], shape[row, SIN] = ux * ax + uy * ay, ax * uy - ay * ux
+    shape[row, ANGLE] = np.arctan2(uy, ux)
+    shape[row, WIDTH] = np.arctan2(shape[row, SIN], shape[row, COS])
+    shape[row, MX], shape[row, MY] = mx, my
+    # Chord of an angle at the circumference that is half the interval.
+    shape[row, SPREAD] = 2.0 * norm(cx - ex, cy - ey) * max(shape[row, SIN], 0.0) + TIE
+    reach = 0.0
+    for part in range(REACH_PARTS):
+        # Any subdivision will do as long as the parts touch.
+        f, g = part / REACH_PARTS, (part + 1) / REACH_PARTS
+        px, py = (1.0 - f) * ax + f * bx, (1.0 - f) * ay + f * by
+        qx, qy = (1.0 - g) * ax + g * bx, (1.0 - g) * ay + g * by
+        scale = 1.0 / norm(px, py)
+        px, py = px * scale, py * scale
+        scale = 1.0 / norm(qx, qy)
+        vx, vy = middle(px, py, qx * scale, qy * scale)
+        along = 2.0 * ((cx - ex) * vx + (cy - ey) * vy)
+        chord = norm(vx - px, vy - py)
+        spread = 2.0 * norm(cx - ex, cy - ey) * chord + TIE
+        reach = max(
+            reach,
+            part_reach(
+                points, cells, frame, ex + along * vx, ey + along * vy, vx, vy, spread, chord
+            ),
+        )
+    shape[row, REACH] = reach
+
+
+@lean
+def middle(ax: float, ay: float, bx: float, by: float) -> tuple[float, float]:
+    """Unit vector halfway between two unit vectors."""
+    x, y = ax + bx, ay + by
+    scale = 1.0 / norm(x, y)
+    return x * scale, y * scale
+
+
+@lean
+def part_reach(
+    points: Floats,
+    cells: Ints,
+    frame: Floats,
+    mx: float,
+    my: float,
+    ux: float,
+    uy: float,
+    spread: float,
+    chord: float,
+) -> float:
+    """Length at which the lune of every edge that starts within `spread` of m holds a terminal.
+
+    Edges leave in directions within `chord` of u.
+    """
+    best = frame[LONGEST]
+    columns = int(frame[COLUMNS])
+    # A lune reaches beyond its start by less than its length, and only forwards.
+    column_low = column_of(mx - best, frame)
+    column_high = column_of(mx + best, frame)
+    row_low = row_of(my - best, frame)
+    row_high = row_of(my + best, frame)
+    slope = 1.0 - chord
+    curve = 1.0 - slope * slope
+    for row in range(row_low, row_high + 1):
+        base = row * columns
+        for k in range(cells[base + column_low], cells[base + column_high + 1]):
+            z = cells[k]
+            dx, dy = points[z, 0] - mx, points[z, 1] - my
+            # |z - (m + L u)| + spread + L chord <= L, a quadratic inequality in L
+            half = dx * ux + dy * uy - slope * spread
+            if half <= 0.0:
+                continue
+            square = dx * dx + dy * dy
+            distance = math.sqrt(square) + spread
+            if distance >= best:
+                continue
+            rest = square - spread * spread
+            if rest > 0.0:
+                root = half * half - curve * rest
+                if root < 0.0:
+                    continue
+                distance = max(distance, rest / (half + math.sqrt(root)))
+            if distance * slope >= spread:
+                best = min(best, distance)
+    return float(best)

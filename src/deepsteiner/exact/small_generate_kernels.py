@@ -1,0 +1,109 @@
+"""Generation in one call, for small inputs inside other kernels."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from deepsteiner.exact.bottleneck_kernels import (
+    COLUMNS,
+    ROWS,
+    Floats,
+    Ints,
+    merge_order,
+    prepare_ground,
+    spanning_tree,
+)
+from deepsteiner.exact.closing_kernels import close_level
+from deepsteiner.exact.forest_kernels import LINK_COLUMNS, SHAPE_COLUMNS, WORK_SIZE, rehash
+from deepsteiner.exact.growth_kernels import (
+    BRANCH_COUNT,
+    BRANCHES_FULL,
+    MEMBER_COUNT,
+    SECTORS,
+    STATE_ENTRIES,
+    TREE_COUNT,
+    TREES_FULL,
+    finish_level,
+    grow_level,
+    plant,
+)
+from deepsteiner.exact.rebuild_kernels import collect_trees
+
+UNLIMITED = 1 << 60
+
+
+@njit(cache=True, error_model="numpy")
+def generate_small(
+    points: Floats,
+) -> tuple[Ints, NDArray[np.int32], Floats, Floats, NDArray[np.int32], Ints]:
+    """All of `generate` without slices: offsets, terminals, lengths, Steiner points, edges, state.
+
+    Made for up to some twenty points, centred and scaled to [-1, 1]; larger inputs are correct but
+    cannot be interrupted.
+    """
+    n = len(points)
+    tree_edges, tree_lengths = spanning_tree(points)
+    order, gap_list = merge_order(n, tree_edges, tree_lengths)
+    ordered = points[order]
+    gaps, cells, frame = prepare_ground(ordered, gap_list)
+    rows, room = 32 * n + 32, 8 * n + 32
+    shape = np.empty((rows, SHAPE_COLUMNS))
+    link = np.empty((rows, LINK_COLUMNS), np.int64)
+    members = np.empty(4 * rows, np.int64)
+    stack = np.empty((n + 1, 3), np.int64)
+    work = np.empty((2 * WORK_SIZE + 1, 2 * WORK_SIZE, 3))
+    items = np.empty(rows, np.int64)
+    tree_link = np.empty((room, 3), np.int64)
+    tree_length = np.empty(room)
+    table = np.zeros(table_size(room), np.int64)
+    first = np.zeros(n + 2, np.int64)
+    lines = np.empty((n + 1, SECTORS * int(frame[COLUMNS] * frame[ROWS]) + 1), np.int64)
+    extent = np.zeros((n + 2, 3))
+    state = np.zeros(STATE_ENTRIES, np.int64)
+    state[BRANCH_COUNT] = state[MEMBER_COUNT] = n
+    plant(ordered, frame, shape, link, members)
+    finish_level(frame, shape, first, lines, items, extent, state, 1)
+    for size in range(2, n):
+        first[size] = state[BRANCH_COUNT]
+        while (
+            grow_level(
+                ordered, gaps, cells, frame, shape, link, members, stack, work,
+                tree_link, tree_length, table, first, lines, items, extent, state,
+                size, UNLIMITED,
+            )
+            == BRANCHES_FULL
+        ):  # fmt: skip
+            shape = np.concatenate((shape, np.empty_like(shape)))
+            link = np.concatenate((link, np.empty_like(link)))
+            items = np.concatenate((items, np.empty_like(items)))
+            members = np.concatenate((members, np.empty_like(members)))
+        finish_level(frame, shape, first, lines, items, extent, state, size)
+        while (
+            close_level(
+                ordered, gaps, cells, frame, shape, link, members, stack,
+                tree_link, tree_length, table, first, state, size, UNLIMITED,
+            )
+            == TREES_FULL
+        ):  # fmt: skip
+            tree_link = np.concatenate((tree_link, np.empty_like(tree_link)))
+            tree_length = np.concatenate((tree_length, np.empty_like(tree_length)))
+            table = np.zeros(table_size(len(tree_link)), np.int64)
+            rehash(tree_link, table, state[TREE_COUNT])
+        if first[(size + 2) // 2] == first[size + 1]:
+            break
+    start, terminals, length, steiner, edges = collect_trees(
+        ordered, shape, link, members, stack, tree_link, state[TREE_COUNT],
+        order, tree_edges, tree_lengths,
+    )  # fmt: skip
+    return start, terminals, length, steiner, edges, state
+
+
+@njit(cache=True, error_model="numpy")
+def table_size(room: int) -> int:
+    """Smallest power of two that leaves a hash table of `room` entries half empty."""
+    size = 4
+    while size < 2 * room:
+        size *= 2
+    return size

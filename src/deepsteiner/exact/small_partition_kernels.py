@@ -1,0 +1,216 @@
+"""Partitions of a short frontier of terminals as 64-bit keys, and tables of their costs.
+
+A frontier terminal sits in a slot (0 to 14). A partition is the component label of every active
+slot, numbered by first appearance, four bits each. ``active`` and similar arguments are bit sets of
+slots; labels being worked on may be any number below 32.
+"""
+
+import numpy as np
+from numba import njit
+
+from .prune_kernels import Floats, Ints
+
+SLOTS = 15
+LARGEST_SPLIT = 6  # components of more slots are not split by the dominance test
+STRICT = 1.0 + 1e-12
+
+
+@njit(cache=True)
+def list_slots(active: int, slots: Ints) -> int:
+    """Write the members of a bit set in order; returns how many."""
+    count = 0
+    s = 0
+    while active >> s != 0:
+        if active >> s & 1:
+            slots[count] = s
+            count += 1
+        s += 1
+    return count
+
+
+@njit(cache=True)
+def pack(label: Ints, slots: Ints, count: int) -> int:
+    """Key of the partition given by labels below 32 on the listed slots."""
+    seen = 0
+    low_names = 0
+    high_names = 0
+    fresh = 0
+    key = 0
+    for a in range(count):
+        s = slots[a]
+        c = label[s]
+        if not seen >> c & 1:
+            seen |= 1 << c
+            if c < 16:
+                low_names |= fresh << (4 * c)
+            else:
+                high_names |= fresh << (4 * (c - 16))
+            fresh += 1
+        name = low_names >> (4 * c) if c < 16 else high_names >> (4 * (c - 16))
+        key |= (name & 15) << (4 * s)
+    return key
+
+
+@njit(cache=True)
+def close_slots(label: Ints, active: int, closing: int) -> bool:
+    """Take closing slots off the frontier; False when a component would lose touch with it."""
+    s = 0
+    while closing >> s != 0:
+        if closing >> s & 1:
+            active &= ~(1 << s)
+            alone = active != 0
+            t = 0
+            while active >> t != 0:
+                if active >> t & 1 and label[t] == label[s]:
+                    alone = False
+                    break
+                t += 1
+            if alone:
+                return False
+        s += 1
+    return True
+
+
+@njit(cache=True)
+def find_state(key: int, table: Ints, keys: Ints) -> tuple[int, int]:
+    """Place of a key in an open-addressing table and its state there, -1 when absent."""
+    mask = table.size - 1
+    spread = key * -7046029254386353131
+    place = (spread ^ (spread >> 29)) & mask
+    while table[place] >= 0 and keys[table[place]] != key:
+        place = (place + 1) & mask
+    return place, table[place]
+
+
+@njit(cache=True)
+def insert_state(
+    key: int,
+    cost: float,
+    node: int,
+    table: Ints,
+    keys: Ints,
+    costs: Floats,
+    nodes: Ints,
+    count: int,
+) -> int:
+    """Add a partition to a layer or improve the one that is there; returns the new count."""
+    place, at = find_state(key, table, keys)
+    if at < 0:
+        table[place] = count
+        keys[count] = key
+        costs[count] = cost
+        nodes[count] = node
+        return count + 1
+    if cost < costs[at]:
+        costs[at] = cost
+        nodes[at] = node
+    return count
+
+
+@njit(cache=True)
+def detour(label: Ints, labels: int, slots: Ints, count: int, near: Floats) -> float:
+    """Cost of joining the components in the bit set ``labels`` by two-terminal FSTs instead.
+
+    That is their minimum spanning tree under ``near``, the bottleneck distances between slots.
+    """
+    total = 0.0
+    grown = labels & -labels
+    while grown != labels:
+        least = np.inf
+        new = 0
+        for a in range(count):
+            s = slots[a]
+            if not grown >> label[s] & 1:
+                continue
+            for b in range(count):
+                t = slots[b]
+                if labels >> label[t] & 1 and not grown >> label[t] & 1:
+                    d = near[16 * s + t]
+                    if d < least:
+                        least = d
+                        new = label[t]
+        if least == np.inf:
+            return np.inf
+        total += least
+        grown |= 1 << new
+    return total
+
+
+@njit(cache=True)
+def is_dominated(
+    key: int,
+    cost: float,
+    slots: Ints,
+    count: int,
+    near: Floats,
+    table: Ints,
+    keys: Ints,
+    costs: Floats,
+    label: Ints,
+    other: Ints,
+    own: Ints,
+) -> bool:
+    """Whether splitting one component and rejoining it by a two-terminal FST is strictly cheaper.
+
+    If a finer partition costs less by more than the bottleneck distance of the two parts, every
+    tree through this partition is improved by passing through the finer one.
+    """
+    cost /= STRICT
+    top = 0
+    for a in range(count):
+        label[slots[a]] = key >> (4 * slots[a]) & 15
+        top = max(top, label[slots[a]] + 1)
+    for c in range(top):
+        size = 0
+        for a in range(count):
+            if label[slots[a]] == c:
+                own[size] = slots[a]
+                size += 1
+        if size < 2 or size > LARGEST_SPLIT:
+            continue
+        for part in range(1, 1 << (size - 1)):
+            least = np.inf
+            for a in range(count):
+                other[slots[a]] = label[slots[a]]
+            for a in range(1, size):
+                if part >> (a - 1) & 1:
+                    other[own[a]] = 16
+            for a in range(1, size):
+                if other[own[a]] == 16:
+                    for b in range(size):
+                        if other[own[b]] == c:
+                            least = min(least, near[16 * own[a] + own[b]])
+            if least < cost:
+                _, at = find_state(pack(other, slots, count), table, keys)
+                if at >= 0 and costs[at] + least < cost:
+                    return True
+    return False
+
+
+@njit(cache=True)
+def drop_dominated(
+    active: int, near: Floats, table: Ints, keys: Ints, costs: Floats, nodes: Ints, count: int
+) -> int:
+    """Remove the dominated partitions of a layer in place; returns how many stay.
+
+    Every test sees the whole layer, so the outcome does not depend on its order. The table is no
+    longer valid afterwards.
+    """
+    slots = np.empty(16, np.int64)
+    label = np.empty(16, np.int64)
+    other = np.empty(16, np.int64)
+    own = np.empty(16, np.int64)
+    width = list_slots(active, slots)
+    doomed = np.zeros(count, np.bool_)
+    for c in range(count):
+        doomed[c] = is_dominated(
+            keys[c], costs[c], slots, width, near, table, keys, costs, label, other, own
+        )
+    kept = 0
+    for c in range(count):
+        if not doomed[c]:
+            keys[kept] = keys[c]
+            costs[kept] = costs[c]
+            nodes[kept] = nodes[c]
+            kept += 1
+    return kept

@@ -1,0 +1,60 @@
+"""The examples and the README's snippets run as printed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+def test_example_runs(script, tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=range(len(blocks("python"))))
+def test_readme_python(block, tmp_path, monkeypatch, capsys):
+    """The comment behind each `print` is what it prints."""
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block, "README.md", "exec"), {})
+    shown = re.findall(r"^print\(.*\)  # (.*)$", block, flags=re.MULTILINE)
+    assert capsys.readouterr().out.splitlines() == shown
+
+
+def test_readme_commands(tmp_path):
+    """The command-line block works line by line in an empty folder."""
+    commands = [line for block in blocks("console") for line in block.splitlines()]
+    assert commands
+    for line in commands:
+        assert line.startswith("$ deepsteiner ")
+        for part in line.removeprefix("$ ").split(" | "):
+            assert shlex.split(part)[0] == "deepsteiner"
+        run = line.removeprefix("$ ").replace("deepsteiner", f"{sys.executable} -m deepsteiner")
+        done = subprocess.run(
+            run, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (line, done.stderr)
+
+
+def test_readme_shows_the_two_commands():
+    assert "make demo" in README
+    assert "make test" in README

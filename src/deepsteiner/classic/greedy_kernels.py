@@ -143,13 +143,13 @@ def _best_over_tree_edges(work: Work, count: int, cells: Array, k_star: int) -> 
     """Return (saving, row) of the best candidate on the arcs of the tree's edges."""
     best_saving, best_row, fresh = work[3][2], work[6], work[7]
     while True:
-        top = np.int64(0)  # a plain 0 would be compiled as a type of its own
-        for e in range(count - 1):
+        top = count - 2
+        for e in range(count - 2, -1, -1):
             if best_row[e] < 0:
                 fresh[e] = False
                 best_saving[e] = np.inf
-            if best_saving[e] > best_saving[top]:
-                top = e
+            if best_saving[e] >= best_saving[top]:
+                top = e  # the first of equals
         if fresh[top]:
             return best_saving[top], best_row[top]
         if best_row[top] < 0:

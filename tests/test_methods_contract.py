@@ -43,7 +43,8 @@ def test_returns_a_valid_tree_over_the_input(method):
 
 @every_method
 def test_degenerate_instances(method, zoo_points):
-    solution = ds.solve(zoo_points, method)
+    # Proof over ten tight clusters takes minutes; a valid tree must not.
+    solution = ds.solve(zoo_points, method, time_limit=2)
     solution.validate(strict=ds.methods()[solution.method].strict)
     assert len(solution.terminals) == len(zoo_points)
     mst = ds.solve(zoo_points, "mst").length
@@ -181,10 +182,37 @@ def test_project_to_needs_crs():
         ds.solve(POINTS, project_to="EPSG:32633")
 
 
-def test_auto_picks_by_size():
-    from deepsteiner.auto import choose
+def test_auto_is_exact_where_that_is_quick():
+    for n in (3, 10, 40):
+        solution = ds.solve(np.random.default_rng(n).random((n, 2)))
+        assert (solution.method, solution.status) == ("exact", "optimal")
+    assert set(ds.solve_many(np.random.default_rng(0).random((5, 12, 2))).statuses) == {"optimal"}
 
-    assert choose(10) == "greedy"
-    assert choose(10**6) == "mst"
-    assert ds.solve(POINTS).method == "greedy"
-    assert ds.solve(POINTS).length == ds.solve(POINTS, "greedy").length
+
+def test_auto_is_greedy_where_exact_takes_long(monkeypatch):
+    from deepsteiner import auto
+
+    points = np.random.default_rng(0).random((60, 2))
+    monkeypatch.setattr(auto, "EXACT_WORK", 1)
+    hard = ds.solve(points)
+    assert (hard.method, hard.status) == ("greedy", "feasible")
+    monkeypatch.setattr(auto, "EXACT_SIZE", 50)
+    large = ds.solve(points)
+    assert (large.method, large.length) == ("greedy", hard.length)
+
+
+def test_auto_is_mst_beyond_the_others(monkeypatch):
+    from deepsteiner import auto
+    from deepsteiner.classic import greedy
+
+    monkeypatch.setattr(auto, "EXACT_SIZE", 10)
+    monkeypatch.setattr(greedy, "LARGEST_SIZE", 10)
+    assert ds.solve(POINTS).method == "mst"
+
+
+def test_auto_spends_a_time_limit_on_proof():
+    solution = ds.solve(np.random.default_rng(0).random((60, 2)), time_limit=60)
+    assert (solution.method, solution.status) == ("exact", "optimal")
+    stopped = ds.solve(np.random.default_rng(0).random((1500, 2)), time_limit=0.5)
+    assert stopped.status == "time_limit"
+    assert stopped.validate().length < ds.solve(stopped.terminals, "mst").length

@@ -19,6 +19,10 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "mst": "deepsteiner.classic.mst",
         "rand1": "deepsteiner.classic.rand1",
         "rand2": "deepsteiner.classic.rand2",
+        "smith": "deepsteiner.classic.smith",
+        "thompson": "deepsteiner.classic.thompson",
+        "dreyer": "deepsteiner.classic.dreyer",
+        "bereta": "deepsteiner.classic.bereta",
         "greedy": "deepsteiner.classic.greedy",
         "exact": "deepsteiner.exact.solver",
     }

@@ -1,0 +1,126 @@
+"""Gap, time and share of the saving of smith, thompson and dreyer; bereta's anytime curve.
+
+Run: python benchmarks/classics.py           (about two minutes; one thread)
+     python benchmarks/classics.py --quick   (a tenth of the instances)
+
+`share` is the part of the optimum's saving over the spanning tree that the method finds, the mean
+length of the instances taken together. The anchors are other implementations' figures on the same
+kind of instances: Smith, Lee and Liebman in C, without relaxation; the paper's cells for bereta.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+import numpy as np
+from common import golden, print_provenance, print_table, shared
+
+import deepsteiner as ds
+
+SIZES = (10, 20, 50, 100, 200, 500, 1000)
+METHODS: list[tuple[str, dict[str, object]]] = [
+    ("smith", {}),
+    ("smith", {"refine": False}),
+    ("thompson", {}),
+    ("dreyer", {"variant": "incremental"}),
+    ("dreyer", {"variant": "insertion"}),
+]
+# Gap % / ms of Smith, Lee and Liebman's heuristic in C.
+SMITH_ANCHOR = dict(
+    zip(
+        SIZES,
+        (".354/.006", ".378/.016", ".405/.05", ".416/.12", ".425/.25", ".428/.72", ".419/1.6"),
+        strict=True,
+    )
+)
+# The paper's gaps after 10, 20 and 50 iterations.
+BERETA_ANCHOR = {
+    "D1": {10: 1.67, 20: 1.08, 50: 0.59},
+    "D2": {10: 2.43, 20: 1.92, 50: 1.18},
+    "D3": {10: 1.67, 20: 1.13, 50: 0.61},
+}
+
+
+def uniform_sets(quick: bool) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return uniform instances by name: golden ones, and the OR-Library's where it is there."""
+    sets = {f"golden {n}": golden(f"u{n}") for n in SIZES[:-1]}
+    if quick:
+        sets = {name: (p[: max(4, len(p) // 10)], o) for name, (p, o) in sets.items()}
+    library = shared("orlib_estein.npz")
+    if library is not None:
+        for n in (10, 20, 50, 100, 250, 500, 1000):
+            sets[f"OR-Library {n}"] = library[f"points_{n}"], library[f"optimal_{n}"]
+    return sets
+
+
+def classic_rows(factor: float, quick: bool) -> list[list[object]]:
+    rows: list[list[object]] = []
+    for name, (points, optimum) in uniform_sets(quick).items():
+        optimum = optimum[: len(points)]
+        spanning = ds.solve_many(points, "mst").lengths
+        for method, options in METHODS:
+            ds.solve_many(points[:4], method, **options)
+            solved = ds.solve_many(points, method, **options).validate(strict=True)
+            gap = 100 * (solved.lengths / optimum - 1)
+            share = (spanning - solved.lengths).sum() / (spanning - optimum).sum()
+            each = 1000 * solved.runtime / len(points)
+            anchor = SMITH_ANCHOR.get(points.shape[1], "") if method == "smith" else ""
+            settings = ", ".join(f"{key}={value}" for key, value in options.items())
+            rows.append(
+                [
+                    name,
+                    len(points),
+                    f"{method} {settings}",
+                    f"{gap.mean():.3f}",
+                    f"{gap.std() / np.sqrt(len(gap)):.3f}",
+                    f"{100 * share:.1f}",
+                    f"{each:.3f}",
+                    f"{each * factor:.3f}",
+                    anchor,
+                ]
+            )
+    return rows
+
+
+def bereta_rows(factor: float, quick: bool) -> list[list[object]]:
+    authors = shared("d1_authors.npz")
+    sets = {"D1": golden("u10"), "D2": golden("u20"), "D3": golden("g10")}
+    if authors is not None:
+        sets["D1"] = authors["test_points"], authors["test_optimal_length"]
+    rows: list[list[object]] = []
+    for name, (points, optimum) in sets.items():
+        for iterations in (10, 20, 50, 500):
+            count = min(len(points), 1000 if iterations == 500 else 10_000) // (10 if quick else 1)
+            ds.solve_many(points[:4], "bereta")
+            solved = ds.solve_many(points[:count], "bereta", iterations=iterations, seed=0)
+            gap = 100 * (solved.validate(strict=True).lengths / optimum[:count] - 1)
+            each = 1000 * solved.runtime / count
+            rows.append(
+                [
+                    name,
+                    count,
+                    iterations,
+                    f"{gap.mean():.3f}",
+                    f"{gap.std() / np.sqrt(count):.3f}",
+                    BERETA_ANCHOR[name].get(iterations, "at most 0.1" if name == "D1" else ""),
+                    f"{each:.3f}",
+                    f"{each * factor:.3f}",
+                ]
+            )
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the instances")
+    quick = parser.parse_args().quick
+    factor = print_provenance(seed=0)
+    header = ["set", "count", "method", "gap %", "std. error", "share %", "ms", "ms scaled"]
+    print_table([*header, "anchor gap/ms"], classic_rows(factor, quick))
+    print()
+    header = ["set", "count", "iterations", "gap %", "std. error", "paper", "ms", "ms scaled"]
+    print_table(header, bereta_rows(factor, quick))
+
+
+if __name__ == "__main__":
+    main()

@@ -293,6 +293,23 @@ def test_bottleneck_distances_against_minimax_paths():
         assert kernels.bottleneck(table, i, j) == pytest.approx(widest[i, j], rel=1e-15)
 
 
+def test_a_forbidden_swap_always_shortens_the_tree():
+    from deepsteiner.exact import swap_kernels as kernels
+
+    random = np.random.default_rng(2)
+    found = 0
+    for _ in range(150):
+        a, b, c, d = random.exponential(size=4) ** random.choice([0.5, 1.0, 2.0])
+        edge = random.random() * (a + b + c + d) / 5
+        if kernels.swap_gain(edge, a, b, c, d) <= kernels.CLEAR:
+            continue
+        found += 1
+        ends = [a * SIXTH.conjugate() ** 2, b * SIXTH**2, edge + c / SIXTH, edge + d * SIXTH]
+        lengths = all_lengths([(end.real, end.imag) for end in ends])
+        assert shortest(4, lengths) < edge + a + b + c + d
+    assert found > 30
+
+
 @pytest.mark.parametrize(
     ("points", "message"),
     [

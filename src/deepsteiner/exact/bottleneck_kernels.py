@@ -17,8 +17,9 @@ from numba import njit
 from numpy.typing import NDArray
 
 from deepsteiner.exact.arc_kernels import lean
+from deepsteiner.exact.prune_kernels import sorted_order
 
-SMALL_GRID = 24
+SMALL_GRID = 12
 """Up to this many terminals one cell holds everything: scanning beats hashing."""
 
 
@@ -28,6 +29,7 @@ Ints = NDArray[np.int64]
 # entries of frame: corner, 1 / side of the cells (0: one cell), longest gap, columns, rows, and
 # a step through the terminals that visits all of them in a scattered order
 X_LOW, Y_LOW, SCALE, LONGEST, COLUMNS, ROWS, STRIDE = range(7)
+FRAME_ENTRIES = 7
 
 
 class Ground(NamedTuple):
@@ -67,8 +69,13 @@ def spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArr
         squared[step] = nearest
         last -= 1
         rest[where] = rest[last]
-    order = np.argsort(squared, kind="mergesort")
-    return edges[order], np.sqrt(squared[order])
+    order = sorted_order(squared)
+    lengths = np.empty(len(order))
+    ordered = np.empty((len(order), 2), np.int64)
+    for i in range(len(order)):
+        lengths[i] = np.sqrt(squared[order[i]])
+        ordered[i, 0], ordered[i, 1] = edges[order[i], 0], edges[order[i], 1]
+    return ordered, lengths
 
 
 @njit(cache=True, error_model="numpy")
@@ -118,18 +125,25 @@ def prepare_ground(points: Floats, gap_list: Floats) -> tuple[Floats, Ints, Floa
     while 1 << levels < n:
         levels += 1
     gaps = np.zeros((levels + 1, n))
-    gaps[0, : n - 1] = gap_list
+    longest = 0.0
+    for i in range(n - 1):
+        gaps[0, i] = gap_list[i]
+        longest = max(longest, gap_list[i])
     for k in range(1, levels):
         half = 1 << (k - 1)
         for i in range(n - (1 << k)):
             gaps[k, i] = max(gaps[k - 1, i], gaps[k - 1, i + half])
     for i in range(2, n):
         gaps[levels, i] = gaps[levels, i // 2] + 1.0
-    x_low, y_low = points[:, 0].min(), points[:, 1].min()
-    width = max(points[:, 0].max() - x_low, 1e-300)
-    height = max(points[:, 1].max() - y_low, 1e-300)
-    longest = gap_list.max() if n > 1 else 0.0
-    frame = np.array([x_low, y_low, 0.0, longest, 1.0, 1.0, scattering_step(n)])
+    x_low, y_low = points[0, 0], points[0, 1]
+    x_high, y_high = x_low, y_low
+    for i in range(1, n):
+        x_low, x_high = min(x_low, points[i, 0]), max(x_high, points[i, 0])
+        y_low, y_high = min(y_low, points[i, 1]), max(y_high, points[i, 1])
+    width, height = max(x_high - x_low, 1e-300), max(y_high - y_low, 1e-300)
+    frame = np.zeros(FRAME_ENTRIES)
+    frame[X_LOW], frame[Y_LOW], frame[LONGEST] = x_low, y_low, longest
+    frame[COLUMNS], frame[ROWS], frame[STRIDE] = 1.0, 1.0, scattering_step(n)
     if n > SMALL_GRID:
         side = max(np.sqrt(width * height / n), max(width, height) / n)
         frame[SCALE] = 1.0 / side
@@ -140,7 +154,12 @@ def prepare_ground(points: Floats, gap_list: Floats) -> tuple[Floats, Ints, Floa
         row = row_of(points[i, 1], frame)
         cell[i] = row * int(frame[COLUMNS]) + column_of(points[i, 0], frame)
     start, items = sort_into_cells(cell, int(frame[COLUMNS] * frame[ROWS]))
-    return gaps, np.concatenate((start + len(start), items)), frame
+    cells = np.empty(len(start) + n, np.int64)
+    for i in range(len(start)):
+        cells[i] = start[i] + len(start)
+    for i in range(n):
+        cells[len(start) + i] = items[i]
+    return gaps, cells, frame
 
 
 @lean
@@ -178,7 +197,7 @@ def sort_into_cells(
         start[c + 1] += 1
     for c in range(cell_count):
         start[c + 1] += start[c]
-    fill = start[:-1].copy()
+    fill = start.copy()
     items = np.empty(len(cells), np.int64)
     for i in range(len(cells)):
         items[fill[cells[i]]] = i

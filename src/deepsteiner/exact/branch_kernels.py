@@ -40,6 +40,7 @@ from deepsteiner.exact.forest_kernels import (
     merge_members,
     quick_link,
 )
+from deepsteiner.exact.swap_kernels import cut_swaps, edge_vector
 
 
 @lean
@@ -120,6 +121,45 @@ def cut_below(
 
 
 @lean
+def keep_best_joined(
+    shape: Floats,
+    link: Ints,
+    child: int,
+    turned: int,
+    ex: float,
+    ey: float,
+    sx: float,
+    sy: float,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+) -> tuple[bool, float, float, float, float]:
+    """Cut [a, b] by the swap test on the edge e · u above a child and on those to its children.
+
+    The edge to the child's sibling is s · u long; how far the tree leads on is not known yet.
+    """
+    alive, ax, ay, bx, by = cut_swaps(
+        shape, link, child, turned, 0.0, 0.0, ex, ey, sx, sy, turned < 0, ax, ay, bx, by
+    )
+    if not alive:
+        return False, ax, ay, bx, by
+    for side in range(2):
+        inner, other = link[child, LEFT + side], link[child, RIGHT - side]
+        if link[inner, SIZE] == 1:
+            continue
+        frame = turned - 1 + 2 * side
+        wx, wy = edge_vector(shape, child, inner, frame)
+        vx, vy = edge_vector(shape, child, other, turned + 1 - 2 * side)
+        alive, ax, ay, bx, by = cut_swaps(
+            shape, link, inner, frame, ex, ey, wx, wy, vx, vy, side == 0, ax, ay, bx, by
+        )
+        if not alive:
+            return False, ax, ay, bx, by
+    return True, ax, ay, bx, by
+
+
+@lean
 def union_bound(
     shape: Floats,
     link: Ints,
@@ -132,7 +172,8 @@ def union_bound(
 ) -> float:
     """Cost at which the terminals of a new branch can always be reconnected, at most `cheapest`."""
     bound = cheapest
-    tree = find_tree(tree_link, table, link, members, link[row, KEY], row, -1)
+    none = int(np.int64(-1))  # a literal would compile the callee twice
+    tree = find_tree(tree_link, table, link, members, link[row, KEY], row, none)
     if tree >= 0:
         bound = min(bound, tree_length[tree])
     for side in range(2):
@@ -208,6 +249,14 @@ def merge(
         alive, ax, ay, bx, by = cut_below(
             shape, link, members, stack, child, turned, ax, ay, bx, by
         )
+        if not alive:
+            return False, ax, ay, bx, by
+        alive, ax, ay, bx, by = keep_best_joined(
+            shape, link, child, turned,
+            lwx if side == 0 else rwx, lwy if side == 0 else rwy,
+            rwx if side == 0 else lwx, rwy if side == 0 else lwy,
+            ax, ay, bx, by,
+        )  # fmt: skip
         if not alive:
             return False, ax, ay, bx, by
     shape[row, EX], shape[row, EY], shape[row, CX], shape[row, CY] = ex, ey, cx, cy

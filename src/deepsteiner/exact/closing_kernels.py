@@ -42,6 +42,7 @@ from deepsteiner.exact.forest_kernels import (
 )
 from deepsteiner.exact.growth_kernels import DONE, LARGER, MORE, POSITION, TREE_COUNT, TREES_FULL
 from deepsteiner.exact.rebuild_kernels import place_tree, tree_may_be_needed
+from deepsteiner.exact.swap_kernels import is_better_swapped
 
 
 @njit(cache=True, error_model="numpy")
@@ -99,6 +100,8 @@ def close_level(
                     split_cost(shape, link, members, tree_link, tree_length, table, branch, t)
                     < length + TIE
                 ):
+                    continue
+                if is_better_swapped(shape, link, branch, points[t, 0], points[t, 1]):
                     continue
                 budget -= 10
                 total = place_tree(

@@ -86,6 +86,7 @@ def solve_block(
     room = np.empty(1)
     room[0] = ceiling * CEILING
     left = np.empty(n, np.int64)
+    forever = int(np.int64(1 << 60))  # a literal would compile the callee twice
     for v in range(n):
         room[0] -= prices[v]
         left[v] = first[v + 1] - first[v]
@@ -93,7 +94,7 @@ def solve_block(
     keys, costs, nodes, taken, before = advance(
         start, terminals, length, order, np.zeros(m, np.bool_), parent, weight, prices, room,
         np.full(n, -1, np.int64), left, np.zeros(16, np.int64), np.empty(256),
-        record, keys, costs, nodes, taken, before, 1 << 60, most,
+        record, keys, costs, nodes, taken, before, forever, most,
     )  # fmt: skip
     if record[STATUS] != DONE:
         return False
@@ -155,7 +156,7 @@ def concatenate_small(n: int, start: Ints, terminals: Ints, length: Floats, chos
     if n > 1:
         blocks, _, _, _, _, _, solved, _ = settle(
             n, start, terminals, length, np.ones(length.size, np.bool_), chosen, np.arange(n),
-            1e9, 1 << 20,
+            1e9, int(np.int64(1 << 20)),
         )  # fmt: skip
         if blocks < 0:
             return np.inf

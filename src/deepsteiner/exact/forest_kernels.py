@@ -26,6 +26,8 @@ SHAPE_COLUMNS = 20
 # columns of link: children, number of terminals, where they begin in members, set key, bit filter
 LEFT, RIGHT, SIZE, START, KEY, MASK = range(6)
 LINK_COLUMNS = 6
+MASK_BITS = 63
+"""Of up to this many terminals each has its own bit."""
 # columns of tree_link
 TREE_BRANCH, TREE_ROOT, TREE_KEY = range(3)
 
@@ -128,6 +130,19 @@ def disjoint(link: Ints, members: Ints, one: int, two: int, exact_masks: bool) -
 
 
 @lean
+def link_cost(gaps: Floats, link: Ints, members: Ints, branch: int, terminal: int) -> float:
+    """Bottleneck distance from a terminal to the nearest one of a branch."""
+    cheapest = np.inf
+    begin = link[branch, START]
+    for position in range(begin, begin + link[branch, SIZE]):
+        t = members[position]
+        if t == terminal:
+            return 0.0
+        cheapest = min(cheapest, bottleneck(gaps, min(t, terminal), max(t, terminal)))
+    return float(cheapest)
+
+
+@lean
 def quick_link(gaps: Floats, link: Ints, members: Ints, left: int, right: int) -> float:
     """Bottleneck distance of some pair of the two sides: at least that of the closest pair."""
     i, j = members[link[left, START]], members[link[right, START] + link[right, SIZE] - 1]
@@ -151,7 +166,7 @@ def merge_members(
     between, spanning = np.inf, 0.0
     # Distances from the current terminal back to the last one of either side.
     from_left, from_right = np.inf, np.inf
-    previous = -1
+    previous = int(np.int64(-1))
     previous_left = False
     while i < i_end or j < j_end:
         is_left = j == j_end or (i < i_end and members[i] < members[j])
@@ -178,7 +193,7 @@ def merge_members(
     from_left, from_right = np.inf, np.inf
     i = i_end - 1
     i_low = link[left, START]
-    following = -1
+    following = int(np.int64(-1))
     for position in range(k - 1, where - 1, -1):
         t = members[position]
         is_left = i >= i_low and members[i] == t

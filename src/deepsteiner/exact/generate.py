@@ -14,6 +14,8 @@ from deepsteiner.exact.fst import FullTrees
 
 KeepGoing = Callable[[str, int, int], bool]
 
+DENSE_LIMIT = 1500
+"""Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
 
@@ -79,7 +81,7 @@ class _Generation:
         self.points = points
         self.keep_going = keep_going
         n = len(points)
-        self.edges, self.lengths = bottleneck.spanning_tree(points)
+        self.edges, self.lengths = _spanning_tree(points)
         self.order, gaps = bottleneck.merge_order(n, self.edges, self.lengths)
         ordered = points[self.order]
         self.ground = bottleneck.Ground(ordered, *bottleneck.prepare_ground(ordered, gaps))
@@ -101,6 +103,8 @@ class _Generation:
             np.zeros(n + 2, np.int64),
             np.zeros((8, growth.SECTORS * cells + 1), np.int64),
             np.empty(rows, np.int64),
+            np.empty((rows, 4)),
+            np.empty(rows, np.int64),
             np.zeros((n + 2, 3)),
         )
         self.state = np.zeros(growth.STATE_ENTRIES, np.int64)
@@ -112,7 +116,8 @@ class _Generation:
     def _finish(self, size: int) -> None:
         from deepsteiner.exact import growth_kernels as growth
 
-        growth.finish_level(self.ground.frame, self.forest.shape, *self.levels, self.state, size)
+        shape, link = self.forest.shape, self.forest.link
+        growth.finish_level(self.ground.frame, shape, link, *self.levels, self.state, size)
 
     def grow(self, max_size: int | None) -> bool:
         """Grow and close level after level; whether nothing was left out."""
@@ -170,16 +175,23 @@ class _Generation:
     def _add_branch_room(self) -> None:
         from deepsteiner.exact import growth_kernels as growth
 
-        forest, rows = self.forest, 2 * len(self.forest.link)
-        members = len(forest.members)
-        if 2 * self.state[growth.MEMBER_COUNT] > members:
-            members *= 2
-        self.forest = forest._replace(
-            shape=_enlarged(forest.shape, rows),
-            link=_enlarged(forest.link, rows),
-            members=_enlarged(forest.members, members),
+        forest, rows, members = self.forest, len(self.forest.link), len(self.forest.members)
+        few_rows = self.state[growth.BRANCH_COUNT] > 0.8 * rows
+        few_members = self.state[growth.MEMBER_COUNT] > 0.8 * members
+        # Copying takes long enough to be noticed: copy only what is nearly full, if that is clear.
+        if few_members or not few_rows:
+            self.forest = forest._replace(members=_enlarged(forest.members, 2 * members))
+        if few_members and not few_rows:
+            return
+        rows *= 2
+        self.forest = self.forest._replace(
+            shape=_enlarged(forest.shape, rows), link=_enlarged(forest.link, rows)
         )
-        self.levels = self.levels._replace(items=_enlarged(self.levels.items, rows))
+        self.levels = self.levels._replace(
+            items=_enlarged(self.levels.items, rows),
+            spots=_enlarged(self.levels.spots, rows),
+            filters=_enlarged(self.levels.filters, rows),
+        )
 
     def _add_tree_room(self) -> None:
         from deepsteiner.exact import forest_kernels as store
@@ -213,6 +225,20 @@ class _Generation:
             "largest_tree": int(np.diff(start).max(initial=0)),
         }
         return FullTrees(self.points, start, terminals, length, steiner, edges, complete, stats)
+
+
+def _spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Edges and lengths of a minimum spanning tree, sorted by length."""
+    from deepsteiner.core.mst import minimum_spanning_tree
+    from deepsteiner.exact.bottleneck_kernels import spanning_tree
+
+    if len(points) <= DENSE_LIMIT:
+        edges, lengths = spanning_tree(points)
+        return edges, lengths
+    edges = minimum_spanning_tree(points)
+    lengths = np.sqrt(((points[edges[:, 0]] - points[edges[:, 1]]) ** 2).sum(axis=1))
+    order = np.argsort(lengths, kind="stable")
+    return edges[order], lengths[order]
 
 
 def _table_size(room: int) -> int:

@@ -40,10 +40,12 @@ from deepsteiner.exact.forest_kernels import (
     KEY,
     LEFT,
     MASK,
+    MASK_BITS,
     MX,
     MY,
     REACH,
     RIGHT,
+    SHAPE_COLUMNS,
     SIN,
     SIZE,
     SPREAD,
@@ -67,7 +69,6 @@ WIDEST_SPREAD, WIDEST_REACH, WIDEST_ANGLE = range(3)
 
 SECTORS = 24
 SECTORS_PER_RADIAN = SECTORS / (2.0 * np.pi)
-MASK_BITS = 63
 MERGE_COST = 10
 """How much of the budget a merge takes, in candidates looked at."""
 
@@ -78,6 +79,8 @@ class Levels(NamedTuple):
     first: Ints  # first branch of each size; first[size + 1] ends it
     lines: Ints  # (sizes, SECTORS * cells + 1) offsets into items, counted from first[size]
     items: Ints  # (branch capacity,)
+    spots: Floats  # (branch capacity, 4) place, spread and reach of each item
+    filters: Ints  # (branch capacity,) bit filter of each item
     extent: Floats  # (sizes, 3)
 
 
@@ -86,7 +89,8 @@ def plant(points: Floats, frame: Floats, shape: Floats, link: Ints, members: Int
     """Enter the terminals as the branches of size one."""
     for t in range(len(points)):
         x, y = points[t, 0], points[t, 1]
-        shape[t, :] = 0.0
+        for column in range(SHAPE_COLUMNS):
+            shape[t, column] = 0.0
         shape[t, EX], shape[t, EY], shape[t, CX], shape[t, CY] = x, y, x, y
         shape[t, MX], shape[t, MY] = x, y
         shape[t, REACH] = frame[LONGEST]
@@ -99,9 +103,12 @@ def plant(points: Floats, frame: Floats, shape: Floats, link: Ints, members: Int
 def finish_level(
     frame: Floats,
     shape: Floats,
+    link: Ints,
     first: Ints,
     lines: Ints,
     items: Ints,
+    spots: Floats,
+    filters: Ints,
     extent: Floats,
     state: Ints,
     size: int,
@@ -122,8 +129,13 @@ def finish_level(
         extent[size, WIDEST_REACH] = max(extent[size, WIDEST_REACH], shape[b, REACH])
         extent[size, WIDEST_ANGLE] = max(extent[size, WIDEST_ANGLE], shape[b, WIDTH])
     offsets, order = sort_into_cells(keys, SECTORS * columns * int(frame[ROWS]))
-    lines[size, :] = offsets
-    items[low:high] = order + low
+    for k in range(len(offsets)):
+        lines[size, k] = offsets[k]
+    for i in range(high - low):
+        b = order[i] + low
+        items[low + i], filters[low + i] = b, link[b, MASK]
+        spots[low + i, 0], spots[low + i, 1] = shape[b, MX], shape[b, MY]
+        spots[low + i, 2], spots[low + i, 3] = shape[b, SPREAD], shape[b, REACH]
     state[LARGER], state[POSITION] = 0, 0
 
 
@@ -144,6 +156,8 @@ def grow_level(
     first: Ints,
     lines: Ints,
     items: Ints,
+    spots: Floats,
+    filters: Ints,
     extent: Floats,
     state: Ints,
     size: int,
@@ -165,11 +179,11 @@ def grow_level(
             one = state[POSITION]
             count, used = state[BRANCH_COUNT], state[MEMBER_COUNT]
             for swap in range(2):
-                hits, tried = partners(
-                    shape, link, members, frame, first, lines, items, extent,
+                hits, tried, visited = partners(
+                    shape, link, members, frame, first, lines, items, spots, filters, extent,
                     one, smaller, swap == 0, len(points) <= MASK_BITS, found,
                 )  # fmt: skip
-                budget -= tried + MERGE_COST * hits + 1
+                budget -= tried + MERGE_COST * hits + visited
                 state[CANDIDATES] += tried
                 state[MERGES] += hits
                 for k in range(hits):
@@ -183,8 +197,9 @@ def grow_level(
                     # The closing terminal comes after all others in the order.
                     if not alive or members[used + size - 1] == len(points) - 1:
                         continue
+                    budget -= 4 * size * size  # all pairs of vertices are looked at, at both ends
                     if march(
-                        points, cells, frame, shape, link, members, stack, work,
+                        points, gaps, cells, frame, shape, link, members, stack, work,
                         count, ax, ay, bx, by,
                     ):  # fmt: skip
                         count += 1
@@ -205,16 +220,19 @@ def partners(
     first: Ints,
     lines: Ints,
     items: Ints,
+    spots: Floats,
+    filters: Ints,
     extent: Floats,
     one: int,
     smaller: int,
     is_left: bool,
     exact_masks: bool,
     found: Ints,
-) -> tuple[int, int]:
+) -> tuple[int, int, int]:
     """Find branches of size `smaller` that can be the right (or left) sibling of a branch.
 
-    Writes them to `found`; returns how many there are and how many were looked at.
+    Writes them to `found`; returns how many there are, how many were looked at and in how many
+    places.
     """
     sign = 1.0 if is_left else -1.0
     sector_low, sector_high = 0, 0
@@ -235,20 +253,31 @@ def partners(
     mask = link[one, MASK] if exact_masks else 0
     x, y, own, spread = shape[one, MX], shape[one, MY], shape[one, REACH], shape[one, SPREAD]
     hits, tried = 0, 0
-    for row in range(row_of(y_low, frame), row_of(y_high, frame) + 1):
+    row_low, row_high = row_of(y_low, frame), row_of(y_high, frame)
+    visited = (row_high + 1 - row_low) * (sector_high + 1 - sector_low)
+    whole = first[smaller + 1] - base <= visited
+    if whole:  # fewer branches than places to look for them
+        row_high, sector_high = row_low, sector_low
+    for row in range(row_low, row_high + 1):
         for sector in range(sector_low, sector_high + 1):
             line = (row * SECTORS + sector % SECTORS) * columns
             low = base + lines[smaller, line + column_low]
             high = base + lines[smaller, line + column_high + 1]
+            if whole:
+                low, high = base, first[smaller + 1]
             tried += high - low
             for k in range(low, high):
-                two = items[k]
-                if two < lowest or link[two, MASK] & mask != 0:
+                if filters[k] & mask != 0:
                     continue
-                slack = spread + shape[two, SPREAD]
-                dx, dy = shape[two, MX] - x, shape[two, MY] - y
-                limit = third_side(own, shape[two, REACH]) + slack
-                if dx * dx + dy * dy > limit * limit:
+                slack = spread + spots[k, 2]
+                dx, dy = spots[k, 0] - x, spots[k, 1] - y
+                # |d| > third_side + slack, without the roots
+                third = own * own + (own + spots[k, 3]) * spots[k, 3]
+                beyond = dx * dx + dy * dy - third - slack * slack
+                if beyond > 0.0 and beyond * beyond > 4.0 * third * slack * slack:
+                    continue
+                two = items[k]
+                if two < lowest:
                     continue
                 facing = (
                     is_facing(shape, link, one, two, dx, dy, slack)
@@ -258,7 +287,7 @@ def partners(
                 if facing and disjoint(link, members, one, two, exact_masks):
                     found[hits] = two
                     hits += 1
-    return hits, tried
+    return hits, tried, 1 if whole else visited
 
 
 @lean

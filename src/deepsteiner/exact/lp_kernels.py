@@ -47,10 +47,10 @@ def subtour_rows(
         if at + need > capacity:
             capacity = 2 * (at + need)
             grown = np.empty(capacity, np.int64)
-            grown[:at] = columns[:at]
-            columns = grown
             widened = np.empty(capacity)
-            widened[:at] = values[:at]
+            for k in range(at):  # slice assignments would compile a string formatter
+                grown[k], widened[k] = columns[k], values[k]
+            columns = grown
             values = widened
         if inner <= m - subsets:
             upper[c] = size - 1.0

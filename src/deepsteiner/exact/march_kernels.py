@@ -27,6 +27,8 @@ from deepsteiner.exact.forest_kernels import (
     EX,
     EY,
     LEFT,
+    MASK,
+    MASK_BITS,
     RIGHT,
     SIZE,
     START,
@@ -53,14 +55,14 @@ def lune_excess(
     p_terminal: int,
     q_terminal: int,
 ) -> float:
-    """By how much the edge pq is longer than a link through a terminal in its lune (or < 0)."""
+    """By how much the edge pq is longer than a link through a terminal in its lune (or < -TIE)."""
     length = norm(qx - px, qy - py)
     columns = int(frame[COLUMNS])
     column_low = column_of(max(px, qx) - length, frame)
     column_high = column_of(min(px, qx) + length, frame)
     row_low = row_of(max(py, qy) - length, frame)
     row_high = row_of(min(py, qy) + length, frame)
-    nearest = np.inf
+    nearest = (length + 2.0 * TIE) * (length + 2.0 * TIE)
     for row in range(row_low, row_high + 1):
         base = row * columns
         for k in range(cells[base + column_low], cells[base + column_high + 1]):
@@ -224,6 +226,7 @@ def blocked_ahead(
     rx, ry = turn(ux, uy, -1)
     n = len(points)
     begin, size = link[branch, START], link[branch, SIZE]
+    exact = n <= MASK_BITS
     has_left, has_right = False, False
     # Jumping through the merge order samples the plane, so that inside the set a few tries do;
     # of many terminals only so many are looked at, and not finding one then means nothing.
@@ -236,7 +239,7 @@ def blocked_ahead(
         on_left = across >= -TIE and lx * dy - ly * dx <= TIE
         on_right = across <= TIE and ry * dx - rx * dy <= TIE
         helps = (on_left and not has_left) or (on_right and not has_right)
-        if helps and not is_member(link, members, branch, t):
+        if helps and not is_member(link, members, branch, t, exact):
             has_left, has_right = has_left or on_left, has_right or on_right
             if has_left and has_right:
                 return 0.0
@@ -251,14 +254,16 @@ def blocked_ahead(
         rate = speed + norm(dx, dy)
         to_left = max(-across, lx * dy - ly * dx) / rate
         to_right = max(across, ry * dx - rx * dy) / rate
-        if (to_left < left or to_right < right) and not is_member(link, members, branch, t):
+        if (to_left < left or to_right < right) and not is_member(link, members, branch, t, exact):
             left, right = min(left, to_left), min(right, to_right)
     return max(left, right) - AIM
 
 
 @lean
-def is_member(link: Ints, members: Ints, branch: int, terminal: int) -> bool:
-    """Whether a terminal belongs to a branch."""
+def is_member(link: Ints, members: Ints, branch: int, terminal: int, exact_masks: bool) -> bool:
+    """Whether a terminal belongs to a branch (exact masks: one bit per terminal)."""
+    if exact_masks:
+        return bool(link[branch, MASK] >> terminal & 1)
     begin = link[branch, START]
     for position in range(begin, begin + link[branch, SIZE]):
         if members[position] == terminal:
@@ -269,6 +274,7 @@ def is_member(link: Ints, members: Ints, branch: int, terminal: int) -> bool:
 @lean
 def march(
     points: Floats,
+    gaps: Floats,
     cells: Ints,
     frame: Floats,
     shape: Floats,
@@ -308,5 +314,5 @@ def march(
                 return False
             if step < 0.01 * width:
                 break
-    settle(points, cells, frame, shape, row, ax, ay, bx, by)
+    settle(points, gaps, cells, frame, shape, link, members, row, ax, ay, bx, by)
     return True

@@ -35,17 +35,22 @@ from deepsteiner.exact.forest_kernels import (
     UX,
     UY,
     WIDTH,
+    link_cost,
 )
 
-REACH_PARTS = 4
+MOST_PARTS = 4
+PARTS_PER_RADIAN = 20.0
 
 
 @lean
 def settle(
     points: Floats,
+    gaps: Floats,
     cells: Ints,
     frame: Floats,
     shape: Floats,
+    link: Ints,
+    members: Ints,
     row: int,
     ax: float,
     ay: float,
@@ -66,9 +71,10 @@ def settle(
     # Chord of an angle at the circumference that is half the interval.
     shape[row, SPREAD] = 2.0 * norm(cx - ex, cy - ey) * max(shape[row, SIN], 0.0) + TIE
     reach = 0.0
-    for part in range(REACH_PARTS):
+    parts = 1 + min(int(shape[row, SIN] * PARTS_PER_RADIAN), MOST_PARTS - 1)
+    for part in range(parts):
         # Any subdivision will do as long as the parts touch.
-        f, g = part / REACH_PARTS, (part + 1) / REACH_PARTS
+        f, g = part / parts, (part + 1) / parts
         px, py = (1.0 - f) * ax + f * bx, (1.0 - f) * ay + f * by
         qx, qy = (1.0 - g) * ax + g * bx, (1.0 - g) * ay + g * by
         scale = 1.0 / norm(px, py)
@@ -81,7 +87,19 @@ def settle(
         reach = max(
             reach,
             part_reach(
-                points, cells, frame, ex + along * vx, ey + along * vy, vx, vy, spread, chord
+                points,
+                gaps,
+                cells,
+                frame,
+                link,
+                members,
+                row,
+                ex + along * vx,
+                ey + along * vy,
+                vx,
+                vy,
+                spread,
+                chord,
             ),
         )
     shape[row, REACH] = reach
@@ -98,8 +116,12 @@ def middle(ax: float, ay: float, bx: float, by: float) -> tuple[float, float]:
 @lean
 def part_reach(
     points: Floats,
+    gaps: Floats,
     cells: Ints,
     frame: Floats,
+    link: Ints,
+    members: Ints,
+    branch: int,
     mx: float,
     my: float,
     ux: float,
@@ -107,13 +129,15 @@ def part_reach(
     spread: float,
     chord: float,
 ) -> float:
-    """Length at which the lune of every edge that starts within `spread` of m holds a terminal.
+    """Length from which on no edge that leaves a branch within `spread` of m can be needed.
 
-    Edges leave in directions within `chord` of u.
+    Edges leave in directions within `chord` of u. An edge can be replaced when some terminal is
+    nearer than its length to its far end and, from the branch, to its start or by a chain of
+    short enough links to one of the branch's terminals: the terminal hangs on one of the sides.
     """
     best = frame[LONGEST]
     columns = int(frame[COLUMNS])
-    # A lune reaches beyond its start by less than its length, and only forwards.
+    # The disc around the far end reaches beyond the start by less than twice the length.
     column_low = column_of(mx - best, frame)
     column_high = column_of(mx + best, frame)
     row_low = row_of(my - best, frame)
@@ -127,18 +151,20 @@ def part_reach(
             dx, dy = points[z, 0] - mx, points[z, 1] - my
             # |z - (m + L u)| + spread + L chord <= L, a quadratic inequality in L
             half = dx * ux + dy * uy - slope * spread
-            if half <= 0.0:
-                continue
             square = dx * dx + dy * dy
-            distance = math.sqrt(square) + spread
-            if distance >= best:
-                continue
             rest = square - spread * spread
-            if rest > 0.0:
-                root = half * half - curve * rest
-                if root < 0.0:
-                    continue
-                distance = max(distance, rest / (half + math.sqrt(root)))
-            if distance * slope >= spread:
-                best = min(best, distance)
+            if half <= 0.0 or rest <= 0.0:
+                continue
+            if rest >= 2.0 * half * best:
+                continue
+            root = half * half - curve * rest
+            if root < 0.0:
+                continue
+            distance = rest / (half + math.sqrt(root))
+            if distance >= best or distance * slope < spread:
+                continue
+            near = math.sqrt(square) + spread
+            if near > distance:
+                near = min(near, link_cost(gaps, link, members, branch, z) + TIE)
+            best = min(best, max(distance, near))
     return float(best)

@@ -269,7 +269,8 @@ def violated_sets(
             fill[label[v]] += 1
         label[:] = 0
         for c in range(parts):
-            members[: offset[c + 1] - offset[c]] = grouped[offset[c] : offset[c + 1]]
+            for k in range(offset[c], offset[c + 1]):
+                members[k - offset[c]] = grouped[k]
             size, violation = trim_set(
                 members, offset[c + 1] - offset[c], start, terminals, x, first, lists, scratch
             )
@@ -339,7 +340,8 @@ def violated_sets(
                 flow = flow_before
                 room = room_before
             if reached > 1 and amount - sent > 0.5 * least:
-                members[:reached] = queue[:reached]
+                for k in range(reached):
+                    members[k] = queue[k]
                 size, violation = trim_set(
                     members, reached, start, terminals, x, first, lists, scratch
                 )

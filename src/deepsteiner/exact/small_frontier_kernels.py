@@ -127,7 +127,8 @@ def best_closing_order(
             return best, np.inf
         if work < least:
             least = work
-            best[:] = order
+            for k in range(m):  # a slice assignment would compile a string formatter
+                best[k] = order[k]
         # Where an order ends is far from where it began: a good place to begin.
         root = terminals[start[order[m - 1]]] if attempt % 2 == 0 else (root * 7 + 3) % n
     return best, least
@@ -148,7 +149,8 @@ def fresh_record() -> tuple[Ints, Ints, Floats, Ints, Ints, Ints]:
 def grow(array: Ints, used: int, size: int) -> Ints:
     """A longer copy of the used part of an array."""
     longer = np.empty(size, np.int64)
-    longer[:used] = array[:used]
+    for k in range(used):
+        longer[k] = array[k]
     return longer
 
 

@@ -23,7 +23,7 @@ format: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,dev]'
 	touch $@
 
 clean:

@@ -28,6 +28,7 @@ from .registry import Method, check_common, get_method
 # A chunk of a batch kernel should take about this long, so that progress and stopping work.
 _CHUNK_SECONDS = 0.03
 _FIRST_CHUNK = 16
+_CUDA_CHUNK = 8192
 
 
 def solve_many(
@@ -151,7 +152,10 @@ class _Job:
     ) -> Iterator[_Part]:
         prepare_kernels()
         use_threads(self.workers)
+        device: str = self.common["device"]
         size, begin = _FIRST_CHUNK * self.workers, 0
+        if device == "cuda":
+            size = _CUDA_CHUNK  # an accelerator wants to be filled, whatever a chunk then takes
         while begin < len(take):
             chunk = take[begin : begin + size]
             before = time.perf_counter()
@@ -161,13 +165,15 @@ class _Job:
                     batch.shifts[chunk],
                     batch.exponents[chunk],
                     batch.seeds[chunk],
+                    device,
                 ),
                 chosen.options,
             )
             yield _part_of_batch(rows[chunk], trees, batch, chunk, trees.method or self.method)
             begin += len(chunk)
             spent = time.perf_counter() - before
-            size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
+            if device != "cuda":
+                size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
 
     def _one_by_one(self, rows: IntArray) -> Iterator[_Part]:
         if self.workers == 1 or len(rows) == 1:

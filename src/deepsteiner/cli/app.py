@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import demo, files, generate, methods, solve, verify
+from . import demo, files, generate, methods, models, pretrain, solve, train, verify
 
 app = typer.Typer(
     name="deepsteiner",
@@ -45,3 +45,6 @@ app.command("convert")(files.convert)
 app.command("plot")(files.plot)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
+app.command("train")(train.train)
+app.command("pretrain")(pretrain.pretrain)
+app.add_typer(models.models, name="models")

@@ -11,7 +11,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import MissingDependencyError, OptionError, PointsError
 from .points import FloatArray, as_points
@@ -24,7 +23,7 @@ LARGEST_RADIUS = 1_000_000.0
 EARTH_RADIUS = 6_371_000.0
 
 
-class GeoPoints(NDArray[np.float64]):
+class GeoPoints(np.ndarray[Any, np.dtype[np.float64]]):
     """An (n, 2) array that knows its coordinate reference system: x or longitude comes first.
 
     >>> points = GeoPoints([[13.4, 52.5], [2.35, 48.86]], crs="EPSG:4326")

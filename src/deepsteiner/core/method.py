@@ -80,6 +80,7 @@ class Batch:
     shifts: FloatArray
     exponents: IntArray
     seeds: IntArray
+    device: str = "cpu"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,142 @@
+"""REINFORCE with a greedy rollout baseline, for any problem that can be sampled and rolled out.
+
+The baseline is a frozen copy of the network. Its costs on the instances of an epoch are computed
+at the epoch's start in large batches: it does not change in between. At the end of an epoch the
+network challenges it on trial instances; a one-sided paired t-test decides, and a winner becomes
+the new baseline with new trial instances. What is shipped is the baseline.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+
+from .config import ReinforceConfig
+from .group import Group
+from .instances import Padded, TrainingStream
+from .trainer import Objective
+
+
+class RolloutReinforce(Objective):
+    """The policy-gradient loss; subclasses say how to sample and how to roll out greedily.
+
+    `chunk` is the number of instances rolled out at once where no gradient is needed.
+    """
+
+    running: Tensor
+    version: Tensor
+
+    def __init__(
+        self,
+        policy: nn.Module,
+        stream: TrainingStream,
+        config: ReinforceConfig,
+        *,
+        group: Group,
+        chunk: int,
+    ) -> None:
+        super().__init__()
+        self.policy = policy
+        self.baseline = copy.deepcopy(policy).requires_grad_(False).eval()
+        self.stream, self.config, self.group, self.chunk = stream, config, group, chunk
+        # Mean sampled cost, for the warm-up; not a number until the first step.
+        self.register_buffer("running", torch.tensor(torch.nan, dtype=torch.float64))
+        self.register_buffer("version", torch.tensor(0))
+        self._epoch = 0
+        self._expected: Tensor | None = None
+        self._defence: tuple[int, Padded, Tensor] | None = None
+
+    def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
+        """Return costs and log-likelihoods of one sampled solution of each instance."""
+        raise NotImplementedError
+
+    def greedy_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
+        """Return the costs that a policy's greedy rollouts have in training."""
+        raise NotImplementedError
+
+    def trial_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
+        """Return the costs that decide the t-test."""
+        return self.greedy_costs(policy, instances)
+
+    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+        """Return the mean of (cost - expected cost) times log-likelihood."""
+        self.policy.train()
+        cost, likelihood = self.sample(instances, draws)
+        cost = cost.detach()
+        expected = self._running_mean(cost) if self._warms_up else self._baseline_costs(row)
+        self.stats = {"cost": cost.mean(), "advantage": (cost - expected).mean()}
+        return ((cost - expected) * likelihood).mean()
+
+    @property
+    def _warms_up(self) -> bool:
+        return self._epoch < self.config.warmup_epochs
+
+    def _running_mean(self, cost: Tensor) -> Tensor:
+        mean = self.group.mean(cost.mean().double())
+        beta = self.config.beta
+        self.running.copy_(
+            torch.where(self.running.isnan(), mean, beta * self.running + (1 - beta) * mean)
+        )
+        return self.running.to(cost.dtype)
+
+    def _baseline_costs(self, row: slice) -> Tensor:
+        assert self._expected is not None, "begin_epoch comes first"
+        return self._expected[row]
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Roll the baseline out on this epoch's instances."""
+        self._epoch = epoch
+        self._expected = None
+        if not self._warms_up:
+            parts = [self.greedy_costs(self.baseline, part) for part in self._epoch_parts(epoch)]
+            self._expected = torch.cat(parts)
+
+    def _epoch_parts(self, epoch: int) -> Iterator[Padded]:
+        width = max(1, self.chunk * self.group.world // self.stream.batch)
+        for first in range(0, self.stream.steps_per_epoch, width):
+            last = min(first + width, self.stream.steps_per_epoch)
+            yield self.stream.steps(epoch, first, last)
+
+    def end_epoch(self, epoch: int) -> dict[str, float]:
+        """Let the policy challenge the baseline."""
+        self.policy.eval()
+        version, instances, defended = self._trial()
+        costs = self._in_chunks(self.policy, instances)
+        difference = (costs - defended).double()
+        probability = one_sided_p(difference)
+        wins = torch.tensor(probability < self.config.alpha, device=costs.device)
+        if bool(self.group.agree(wins)):
+            self.baseline.load_state_dict(self.policy.state_dict())
+            self.version.add_(1)
+        return {
+            "trial_cost": float(costs.mean()),
+            "trial_baseline": float(defended.mean()),
+            "trial_p": probability,
+            "baseline_version": version + int(wins),
+        }
+
+    def _trial(self) -> tuple[int, Padded, Tensor]:
+        """Return the trial instances of the current baseline and its costs on them."""
+        version = int(self.version)
+        if self._defence is None or self._defence[0] != version:
+            instances = self.stream.trial(self.config.instances, version)
+            self._defence = version, instances, self._in_chunks(self.baseline, instances)
+        return self._defence
+
+    def _in_chunks(self, policy: nn.Module, instances: Padded) -> Tensor:
+        starts = range(0, len(instances), self.chunk)
+        return torch.cat([self.trial_costs(policy, instances[k : k + self.chunk]) for k in starts])
+
+
+def one_sided_p(difference: Tensor) -> float:
+    """Return the p-value of "the mean difference is negative" of a paired t-test."""
+    from scipy.special import stdtr
+
+    deviation = float(difference.std())
+    mean = float(difference.mean())
+    if deviation == 0.0:
+        return 0.0 if mean < 0 else 1.0
+    return float(stdtr(len(difference) - 1, mean / (deviation / len(difference) ** 0.5)))

@@ -1,0 +1,67 @@
+"""The card of a trained policy: what it is, how it was trained, how good it is, and its limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+OBJECTIVES = {
+    "distill": "lookahead distillation (soft targets from the one-step savings of all candidates, "
+    "on the states the policy visits)",
+    "reinforce": "REINFORCE with a greedy rollout baseline (Algorithm 2 of the Deep-Steiner paper)",
+}
+
+
+def policy_card(name: str, facts: dict[str, Any]) -> str:
+    """Return the card's text from the facts that a training run keeps."""
+    config = facts["config"]
+    train, network, data = config["train"], config["network"], config["data"]
+    results = facts.get("results", {})
+    source = data["path"] or data["name"]
+    how = "fresh random instances" if data["fresh"] else f"{data['instances']:,} fixed instances"
+    rule = f", criterion {train['criterion']}" if train["objective"] == "reinforce" else ""
+    lines = [
+        f"# {name}",
+        "",
+        "A policy that adds Steiner points to a spanning tree, one at a time.",
+        "",
+        f"- candidates: {_candidates(config['candidates'])}",
+        f"- network: {network['layers']} layers of width {network['dim']}, "
+        f"{network['heads']} heads, {network['norm']} norm, {network['inputs']} inputs, "
+        f"{network['decoder']} decoder",
+        f"- training: {OBJECTIVES[train['objective']]}{rule}",
+        f"- data: {source}, {how}, training stream with seed {data['seed']}; "
+        "no test instance was trained on",
+        f"- effort: {facts.get('step', 0):,} steps of {train['batch']:,} instances, "
+        f"{facts.get('elapsed', 0.0) / 60:.1f} minutes on {facts.get('device', 'unknown')}",
+        f"- made with `{facts.get('command', 'unknown')}`, commit {facts.get('commit')}, "
+        f"seed {facts.get('seed')}, torch {facts.get('torch')}",
+        "",
+        "Measured with Algorithm 1, no refinement, on validation instances of the same kind:",
+        "",
+        *(f"- {_measure(key, value)}" for key, value in results.items() if key in MEASURES),
+        "",
+        "Limits: trees of Algorithm 1 are spanning trees over terminals and chosen points, "
+        "without a proof. Instances unlike the training data (other sizes, other "
+        "distributions) get longer trees; coordinates are mapped to the training box first.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _candidates(spec: dict[str, Any]) -> str:
+    if spec["kind"] == "grid":
+        return f"grid of {spec['grid']} x {spec['grid']}"
+    neighbours = f", {spec['k_neighbors']} neighbours" if spec["kind"] == "knn" else ""
+    return f"{spec['kind']}, k* = {spec['k_star']}{neighbours}"
+
+
+MEASURES = {
+    "gap": ("mean gap to the optimum", " %"),
+    "saving": ("mean saving against the spanning tree", " %"),
+    "length": ("mean length", ""),
+}
+
+
+def _measure(key: str, value: float) -> str:
+    words, unit = MEASURES[key]
+    return f"{words}: {value:.4g}{unit}"

@@ -1,0 +1,203 @@
+"""Models on disk: a folder with the weights, a description that says how to build them, and a card.
+
+    weights.safetensors   the tensors, nothing else; never a pickle
+    config.json           format version, network, candidates, training command, commit, seed, ...
+    card.md               for people: data, metrics, limits
+
+Shipped models are such folders inside the package, with 16-bit weights. Loading is strict: every
+tensor of the network must be there, with its shape, and no other.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as load_tensors
+from safetensors.torch import save as save_tensors
+
+from ..core.errors import DeepSteinerError, FormatError
+from ..io.atomic import atomic_write
+from .candidates import CandidateSpec
+from .network import NetworkConfig, Policy
+
+FORMAT = 1
+WEIGHTS, CONFIG, CARD = "weights.safetensors", "config.json", "card.md"
+SHIPPED = Path(__file__).resolve().parents[1] / "models"
+PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
+
+Section = TypeVar("Section", NetworkConfig, CandidateSpec)
+
+
+def shipped_models() -> list[str]:
+    """Return the names of the models that come with the package."""
+    return sorted(config.parent.name for config in SHIPPED.glob(f"*/{CONFIG}"))
+
+
+def save(
+    folder: str | os.PathLike[str],
+    policy: Policy,
+    meta: Mapping[str, Any],
+    *,
+    spec: CandidateSpec | None = None,
+    card: str | None = None,
+    half: bool = False,
+) -> Path:
+    """Write a checkpoint; `half` stores 16-bit weights. Return its folder.
+
+    `meta` goes into the description as it is. The candidates are `spec`, or what `meta` holds
+    under "candidates", or the defaults. Each file appears whole or not at all.
+    """
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
+    tensors = {
+        name: value.detach().cpu().to(_stored_type(value, half)).contiguous()
+        for name, value in policy.state_dict().items()
+    }
+    if spec is None:
+        spec = _section(CandidateSpec, meta.get("candidates", {}), "candidates", target)
+    description = {
+        **meta,
+        "format": FORMAT,
+        "network": asdict(policy.config),
+        "candidates": asdict(spec),
+    }
+    contents = {WEIGHTS: save_tensors(tensors), CONFIG: _as_json(description)}
+    if card is not None:
+        contents[CARD] = card.encode()
+    for name, content in contents.items():
+        with atomic_write(target / name, "wb") as stream:
+            stream.write(content)
+    return target
+
+
+def load(
+    model: str | os.PathLike[str], device: str | torch.device = "cpu"
+) -> tuple[Policy, dict[str, Any]]:
+    """Return (policy in eval mode, description) of a shipped name or a folder.
+
+    Whatever is wrong with it is said in one sentence.
+    """
+    folder = find(model)
+    meta = describe(folder)
+    config = _section(NetworkConfig, meta.get("network"), "network", folder)
+    _section(CandidateSpec, meta.get("candidates"), "candidates", folder)
+    tensors = _read_tensors(folder / WEIGHTS)
+    policy = Policy(config)
+    _check_tensors(policy, tensors, folder)
+    kept = policy.state_dict()
+    policy.load_state_dict({name: value.to(kept[name].dtype) for name, value in tensors.items()})
+    return policy.eval().to(device), meta
+
+
+def candidate_spec(meta: Mapping[str, Any]) -> CandidateSpec:
+    """Return the candidates that a loaded model was trained to choose among."""
+    return CandidateSpec(**meta["candidates"])
+
+
+def find(model: str | os.PathLike[str]) -> Path:
+    """Return the folder of a model, given by a shipped name or a path."""
+    path = Path(model)
+    if path.suffix in PICKLES and not path.is_dir():
+        raise FormatError(
+            f"{str(model)!r} is a pickle, which could run any program when loaded; a model is a "
+            f"folder with {WEIGHTS} and {CONFIG}"
+        )
+    if isinstance(model, str) and model in shipped_models():
+        return SHIPPED / model
+    if not path.is_dir():
+        known = ", ".join(shipped_models()) or "none"
+        raise FormatError(
+            f"no model {str(model)!r}: give a folder with {WEIGHTS} and {CONFIG}, or one of the "
+            f"shipped models ({known})"
+        )
+    for name in (CONFIG, WEIGHTS):
+        if not (path / name).is_file():
+            pickles = [one.name for one in path.iterdir() if one.suffix in PICKLES]
+            hint = f"; {pickles[0]} is a pickle and is never loaded" if pickles else ""
+            raise FormatError(f"model {str(model)!r} has no file {name}{hint}")
+    return path
+
+
+def describe(folder: Path) -> dict[str, Any]:
+    """Return the description of a model, its format checked."""
+    try:
+        meta = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise FormatError(f"{folder / CONFIG} is not readable JSON") from None
+    version = meta.get("format") if isinstance(meta, dict) else None
+    if isinstance(version, bool) or not isinstance(version, int) or version < 1:
+        raise FormatError(f"{folder / CONFIG} does not describe a model: it names no format")
+    if version > FORMAT:
+        raise FormatError(
+            f"model {folder.name!r} has format {version}; this version of deepsteiner reads "
+            f"formats up to {FORMAT}, so a newer one is needed"
+        )
+    return dict(meta)
+
+
+def _section(kind: type[Section], values: Any, name: str, folder: Path) -> Section:
+    """Build one part of the description, refusing unknown fields and bad values."""
+    if not isinstance(values, Mapping):
+        raise FormatError(f"{folder / CONFIG} has no section {name!r}")
+    known = {field.name for field in fields(kind)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise FormatError(
+            f"{folder / CONFIG}: section {name!r} has no field {unknown[0]!r}; its fields are "
+            f"{', '.join(sorted(known))}"
+        )
+    try:
+        return kind(**values)
+    except DeepSteinerError as error:
+        raise FormatError(f"{folder / CONFIG}: {error}") from None
+
+
+def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
+    content = path.read_bytes()
+    if content[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
+        raise FormatError(f"{path} is a pickle, not a safetensors file; it is not loaded")
+    try:
+        return load_tensors(content)
+    except (SafetensorError, ValueError, KeyError):
+        raise FormatError(
+            f"{path} is damaged or cut off: it is no complete safetensors file"
+        ) from None
+
+
+def _check_tensors(policy: Policy, tensors: Mapping[str, torch.Tensor], folder: Path) -> None:
+    expected = policy.state_dict()
+    problems = [
+        *(f"{name} is missing" for name in expected if name not in tensors),
+        *(f"{name} is not part of the network" for name in tensors if name not in expected),
+        *(
+            f"{name} has shape {tuple(value.shape)} instead of {tuple(expected[name].shape)}"
+            for name, value in tensors.items()
+            if name in expected and value.shape != expected[name].shape
+        ),
+        *(
+            f"{name} holds values that are not finite"
+            for name, value in tensors.items()
+            if value.is_floating_point() and not bool(value.isfinite().all())
+        ),
+    ]
+    if problems:
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        raise FormatError(
+            f"model {folder.name!r}: the weights do not fit the network that {CONFIG} describes: "
+            f"{problems[0]}{more}"
+        )
+
+
+def _as_json(description: Mapping[str, Any]) -> bytes:
+    return (json.dumps(description, indent=2) + "\n").encode()
+
+
+def _stored_type(value: torch.Tensor, half: bool) -> torch.dtype:
+    return torch.float16 if half and value.is_floating_point() else value.dtype

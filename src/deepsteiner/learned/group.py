@@ -1,0 +1,65 @@
+"""The processes that train together: one alone, or those that `torchrun` started."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Group:
+    """This process's place among `world` processes; a group of one needs no communication."""
+
+    rank: int = 0
+    world: int = 1
+
+    @property
+    def leads(self) -> bool:
+        """Whether this process writes files and talks."""
+        return self.rank == 0
+
+    def share(self, batch: int) -> slice:
+        """Return the rows of a global batch that belong to this process."""
+        size = batch // self.world
+        return slice(self.rank * size, (self.rank + 1) * size)
+
+    def mean(self, value: Tensor) -> Tensor:
+        """Return the mean of a tensor over the processes."""
+        if self.world > 1:
+            value = value.clone()
+            dist.all_reduce(value)
+            value /= self.world
+        return value
+
+    def agree(self, value: Tensor) -> Tensor:
+        """Return the first process's tensor in all of them."""
+        if self.world > 1:
+            dist.broadcast(value, 0)
+        return value
+
+
+def join(device: torch.device) -> Group:
+    """Join the group that `torchrun` announced in the environment, or form a group of one."""
+    world = int(os.environ.get("WORLD_SIZE", "1"))
+    if world == 1:
+        return Group()
+    if not dist.is_initialized():
+        dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
+    return Group(dist.get_rank(), world)
+
+
+def leave(group: Group) -> None:
+    """Part from the other processes."""
+    if group.world > 1:
+        dist.destroy_process_group()
+
+
+def local_device(device: torch.device) -> torch.device:
+    """Return the GPU of this process, where `torchrun` started one for each."""
+    if str(device) == "cuda":
+        return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0")))
+    return device

@@ -1,0 +1,52 @@
+"""Starting from a model of something else: tensors of equal name and shape are taken over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+
+@dataclass(frozen=True)
+class Transfer:
+    """Which tensors were loaded, which stay random, and which of the source found no place."""
+
+    loaded: tuple[str, ...]
+    random: tuple[str, ...]
+    unused: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return (
+            f"loaded {len(self.loaded)} tensors: {_summary(self.loaded)}; "
+            f"random: {_summary(self.random)}; not used: {_summary(self.unused)}"
+        )
+
+
+def transfer(source: dict[str, Tensor], policy: nn.Module) -> Transfer:
+    """Copy the tensors of `source` that fit into `policy`, and say what happened to all others.
+
+    From a tour model these are the input embedding and the first encoder layers with the
+    statistics of their batch normalisation; its decoder only fits the released decoder.
+    """
+    target = policy.state_dict()
+    fitting = {
+        name: value
+        for name, value in source.items()
+        if name in target and target[name].shape == value.shape
+    }
+    policy.load_state_dict(fitting, strict=False)
+    return Transfer(
+        tuple(name for name in target if name in fitting),
+        tuple(name for name in target if name not in fitting),
+        tuple(name for name in source if name not in fitting),
+    )
+
+
+def _summary(names: tuple[str, ...]) -> str:
+    """Name the modules that tensors belong to, each once: embed, encoder.layers.0, ..."""
+    modules = []
+    for name in names:
+        parts = name.split(".")
+        depth = 3 if parts[0] == "encoder" else max(1, len(parts) - 1)
+        modules.append(".".join(parts[:depth]))
+    return ", ".join(dict.fromkeys(modules)) or "none"

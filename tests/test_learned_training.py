@@ -1,0 +1,556 @@
+"""Training: losses against plain twins, exact resume, two processes, overfitting, bad input."""
+# ruff: noqa: E402 - the modules under test need torch, which is an extra
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from deepsteiner import datasets
+from deepsteiner.core.errors import DeepSteinerError
+from deepsteiner.learned import config, training
+from deepsteiner.learned.baseline import one_sided_p
+from deepsteiner.learned.candidates import CandidateSpec, candidates
+from deepsteiner.learned.distill import divergence
+from deepsteiner.learned.instances import random_draws
+from deepsteiner.learned.network import NetworkConfig, Policy
+from deepsteiner.learned.sampling import choose
+from deepsteiner.learned.tour_files import load_tour_model
+from deepsteiner.learned.transfer import transfer
+from deepsteiner.learned.tsp import TourModel, tour_lengths
+
+SMALL = [
+    "network.layers=2",
+    "network.dim=16",
+    "network.heads=4",
+    "network.ff=16",
+    "train.batch=8",
+    "train.epochs=3",
+    "train.warmup=0",
+    "train.learning_rate=0.01",
+    "train.precision=float64",
+    "data.name=uniform",
+    "data.n=5",
+    "data.instances=24",
+    "validation.instances=6",
+    "reinforce.instances=20",
+    "candidates.k_star=2",
+]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def small(flavour: str, *changes: str) -> config.Config:
+    return config.load([flavour], [*SMALL, *changes])
+
+
+def small_tours(*changes: str) -> config.PretrainConfig:
+    known = [text for text in SMALL if not text.startswith("candidates")]
+    return config.load(["tsp20"], [*known, "tour.n=5", *changes], config.PretrainConfig)
+
+
+def trainer_of(chosen, tmp_path):
+    return training.policy_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
+
+
+def gradients(module) -> dict[str, torch.Tensor]:
+    return {name: value.grad for name, value in module.named_parameters() if value.requires_grad}
+
+
+def assert_same(left, right, tolerance) -> None:
+    assert left.keys() == right.keys()
+    for name, value in left.items():
+        torch.testing.assert_close(value, right[name], rtol=tolerance, atol=tolerance)
+
+
+# --- REINFORCE against a plain twin -----------------------------------------------------------
+
+
+def tree_length(points: np.ndarray) -> float:
+    """Prim's algorithm, as slowly and plainly as can be."""
+    inside, total = [0], 0.0
+    while len(inside) < len(points):
+        outside = [k for k in range(len(points)) if k not in inside]
+        pairs = [(float(np.hypot(*(points[a] - points[b]))), b) for a in inside for b in outside]
+        length, new = min(pairs)
+        total += length
+        inside.append(new)
+    return total
+
+
+def plain_game(policy, spec, terminals, criterion, draws):
+    """Play one instance alone; return cost and log-likelihood. `draws` None takes the likeliest."""
+    points = torch.tensor(terminals)
+    length, likelihood = tree_length(terminals), torch.zeros((), dtype=torch.float64)
+    for step in range(len(terminals) - 2):
+        count = torch.tensor([len(points)])
+        edges = plain_edges(points.numpy())
+        found = candidates(points[None], count, edges, spec)
+        log_probs = policy(points[None], count, found)[0]
+        if draws is None:
+            chosen = int(log_probs.argmax())
+        else:
+            reached = np.cumsum(np.exp(log_probs.detach().numpy()))
+            chosen = int(np.searchsorted(reached, float(draws[step]) * reached[-1], side="right"))
+        likelihood = likelihood + log_probs[chosen]
+        grown = torch.cat((points, found.points[0, chosen][None]))
+        new_length = tree_length(grown.numpy())
+        if criterion == "inference" and new_length > length:
+            break
+        points, longer, length = grown, new_length > length, new_length
+        if criterion == "first_selection" or (criterion == "first_increment" and longer):
+            break
+    return length, likelihood
+
+
+def plain_edges(points: np.ndarray) -> torch.Tensor:
+    from deepsteiner.learned.spanning import prim
+
+    return prim(torch.tensor(points)[None], torch.tensor([len(points)]))[0]
+
+
+@pytest.mark.parametrize("kind", ["mst", "knn", "grid"])
+@pytest.mark.parametrize("criterion", config.CRITERIA)
+def test_reinforce_gradients_equal_a_plain_twin(tmp_path, criterion, kind):
+    chosen = small(
+        "paper",
+        f"train.criterion={criterion}",
+        f"candidates.kind={kind}",
+        "network.norm=layer",
+        "candidates.grid=4",
+    )
+    trainer = trainer_of(chosen, tmp_path)
+    objective = trainer.objective
+    with torch.no_grad():
+        for parameter in objective.baseline.parameters():
+            parameter.mul_(1.1)
+    objective.begin_epoch(1)
+    loss = trainer.backward(1, 2)
+    found = gradients(objective)
+
+    instances = trainer.stream.steps(1, 2, 3).points.numpy()
+    draws = random_draws((8, objective.draws), chosen.train.seed, "draws", 1 * 3 + 2)
+    spec = CandidateSpec(kind, k_star=2, grid=4)
+    rule = "inference" if criterion == "first_increment" else criterion
+    expected = torch.zeros((), dtype=torch.float64)
+    for terminals, numbers in zip(instances, draws, strict=True):
+        cost, likelihood = plain_game(objective.policy, spec, terminals, criterion, numbers)
+        with torch.no_grad():
+            usual, _ = plain_game(objective.baseline, spec, terminals, rule, None)
+        expected = expected + (cost - usual) * likelihood / len(instances)
+    objective.zero_grad()
+    expected.backward()
+    assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-9, abs=1e-12)
+    assert_same(found, gradients(objective), 1e-9)
+
+
+def test_the_warm_up_baseline_is_an_exponential_mean(tmp_path):
+    objective = trainer_of(small("paper"), tmp_path).objective
+    costs = torch.tensor([2.0, 4.0], dtype=torch.float64)
+    assert float(objective._running_mean(costs)) == 3.0
+    assert float(objective._running_mean(costs + 1.0)) == pytest.approx(0.8 * 3.0 + 0.2 * 4.0)
+
+
+def test_the_baseline_changes_only_for_a_significantly_better_policy(tmp_path):
+    objective = trainer_of(small("paper"), tmp_path).objective
+    assert objective.end_epoch(0)["baseline_version"] == 0
+    objective.trial_costs = lambda policy, part: (
+        part.points[:, 0, 0] + (0.0 if policy is objective.policy else 0.1) * part.points[:, 1, 0]
+    )
+    objective._defence = None
+    before = objective._trial()[1].points
+    with torch.no_grad():
+        objective.policy.embed.bias.add_(1.0)
+    assert objective.end_epoch(1)["baseline_version"] == 1
+    assert_same(objective.policy.state_dict(), objective.baseline.state_dict(), 0.0)
+    assert not torch.equal(objective._trial()[1].points, before)
+
+
+def test_the_t_test_is_one_sided_and_paired():
+    from scipy.stats import ttest_rel
+
+    rng = np.random.default_rng(0)
+    first, second = rng.random(50), rng.random(50)
+    expected = ttest_rel(first, second, alternative="less").pvalue
+    assert one_sided_p(torch.tensor(first - second)) == pytest.approx(expected, rel=1e-9)
+    assert one_sided_p(torch.zeros(5)) == 1.0
+
+
+# --- choices and targets ----------------------------------------------------------------------
+
+
+def test_choices_follow_probabilities_and_skip_the_impossible():
+    log_probs = torch.tensor([[0.0, 0.5, 0.0, 0.5, 0.0]]).log().expand(1000, -1)
+    draws = torch.linspace(0.0, 1.0 - 2**-53, 1000, dtype=torch.float64)
+    counts = torch.bincount(choose(log_probs, draws), minlength=5)
+    assert counts.tolist() == [0, 500, 0, 500, 0]
+
+
+def test_divergence_equals_its_definition():
+    saving = torch.tensor([[0.2, 0.1, -0.3, -torch.inf]], dtype=torch.float64)
+    log_probs = torch.tensor([[0.5, 0.25, 0.25, 0.0]], dtype=torch.float64).log()
+    weights = np.exp(np.array([0.2, 0.1, -0.3]) / (0.5 * 0.2))
+    target = weights / weights.sum()
+    expected = (target * np.log(target / np.array([0.5, 0.25, 0.25]))).sum()
+    found = divergence(log_probs, saving, saving.amax(dim=1), 0.5)
+    assert float(found) == pytest.approx(expected, rel=1e-12)
+
+
+# --- tours ------------------------------------------------------------------------------------
+
+
+def test_tours_visit_every_city_and_are_scored_as_they_were_sampled():
+    torch.manual_seed(1)
+    model = TourModel(NetworkConfig(layers=1, dim=16, heads=4, ff=16)).double().eval()
+    points = torch.rand((6, 7, 2), dtype=torch.float64)
+    fixed = model.encode(points)
+    tours = model.tours(fixed, random_draws((6, 7), "tour"))
+    assert torch.equal(tours.sort(dim=1).values, torch.arange(7).expand(6, -1))
+    step_by_step = torch.zeros(6, dtype=torch.float64)
+    open_cities = torch.ones((6, 1, 7), dtype=torch.bool)
+    rows = torch.arange(6)
+    for step in range(7):
+        ends = model.decoder.nowhere.expand(6, 1, -1)
+        if step:
+            ends = (fixed.first[rows, tours[:, 0]] + fixed.last[rows, tours[:, step - 1]])[:, None]
+        step_by_step += model.decoder(fixed, ends, open_cities)[rows, 0, tours[:, step]]
+        open_cities = open_cities.scatter(2, tours[:, step, None, None], False)
+    torch.testing.assert_close(model.likelihood(fixed, tours), step_by_step)
+
+
+def test_the_length_of_a_tour_around_a_square():
+    square = torch.tensor([[[0.0, 0.0], [1.0, 1.0], [1.0, 0.0], [0.0, 1.0]]])
+    assert float(tour_lengths(square, torch.tensor([[0, 2, 1, 3]]))) == 4.0
+
+
+@pytest.mark.parametrize("decoder", ["paper", "released"])
+def test_a_policy_takes_over_what_fits(tmp_path, decoder):
+    outcome = training.pretrain(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu")
+    assert outcome.results["tour_length"] > 0
+    source = load_tour_model(tmp_path / "tour" / "model")
+    policy = Policy(NetworkConfig(layers=3, dim=16, heads=4, ff=16, decoder=decoder))
+    report = transfer(source.state_dict(), policy)
+    assert torch.equal(policy.embed.weight, source.embed.weight)
+    moved = policy.encoder.layers[1].norm_ff.running_var
+    assert torch.equal(moved, source.encoder.layers[1].norm_ff.running_var)
+    assert all("layers.2" in name or "decoder" in name for name in report.random)
+    assert ("decoder.project_nodes.weight" in report.loaded) == (decoder == "released")
+    assert "random: encoder.layers.2" in str(report)
+
+
+def test_training_starts_from_a_tour_model(tmp_path, capfd):
+    training.pretrain(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu", quiet=True)
+    start = f"train.start={tmp_path}/tour/model"
+    chosen = small("paper", "train.epochs=1", "network.layers=3", start)
+    training.train(chosen, tmp_path / "run", device="cpu")
+    assert "loaded" in capfd.readouterr().err
+
+
+# --- resume, Ctrl-C, two processes ------------------------------------------------------------
+
+
+def runs():
+    return {
+        "reinforce": (training.train, lambda: small("paper", "train.criterion=first_increment")),
+        "distill": (training.train, lambda: small("distill", "train.schedule=cosine")),
+        "tours": (training.pretrain, small_tours),
+    }
+
+
+@pytest.mark.parametrize("name", ["reinforce", "distill", "tours"])
+def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch, name):
+    run, make = runs()[name]
+    whole = run(make(), tmp_path / "whole", device="cpu", quiet=True)
+    assert (whole.status, whole.step) == ("finished", 9)
+
+    from deepsteiner.learned.trainer import Trainer
+
+    plain = Trainer.update
+
+    def update_and_interrupt(self, epoch, place):
+        plain(self, epoch, place)
+        if (epoch, place) == (1, 1):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "update", update_and_interrupt)
+        cut = run(make(), tmp_path / "cut", device="cpu", quiet=True)
+    assert (cut.status, cut.step) == ("interrupted", 5)
+    rest = run(make(), tmp_path / "cut", device="cpu", resume=True, quiet=True)
+    assert (rest.status, rest.step) == ("finished", 9)
+
+    from safetensors.torch import load_file
+
+    expected = load_file(tmp_path / "whole" / "training.safetensors")
+    found = load_file(tmp_path / "cut" / "training.safetensors")
+    assert expected.keys() == found.keys()
+    # Not even a NaN in the warm-up's mean may differ: compare the bytes.
+    for key, value in expected.items():
+        assert value.numpy().tobytes() == found[key].numpy().tobytes(), key
+
+
+def test_a_budget_of_minutes_ends_cleanly_and_the_model_loads(tmp_path):
+    from deepsteiner.learned import checkpoint
+
+    stopped = training.train(small("distill"), tmp_path / "run", device="cpu", minutes=0.0)
+    assert (stopped.status, stopped.step) == ("stopped", 0)
+    policy, meta = checkpoint.load(tmp_path / "run" / "model")
+    assert isinstance(policy, Policy)
+    assert meta["seed"] == 0
+    assert (tmp_path / "run" / "model" / "card.md").read_text().startswith("# run")
+    finished = training.train(small("distill"), tmp_path / "run", device="cpu", resume=True)
+    assert finished.status == "finished"
+    lines = (tmp_path / "run" / "log.jsonl").read_text().splitlines()
+    assert any("loss" in json.loads(line) for line in lines)
+
+
+def test_a_clock_can_rule_the_schedule(tmp_path):
+    chosen = small("distill", "train.minutes=0.01", "train.schedule=cosine")
+    outcome = training.train(chosen, tmp_path / "run", device="cpu", quiet=True)
+    assert outcome.status == "finished"
+    assert outcome.step > 0
+
+
+SECOND = """
+import sys, torch
+torch.set_num_threads(1)
+from deepsteiner.learned import config, training
+flavour, folder, epoch = sys.argv[1], sys.argv[2], int(sys.argv[3])
+chosen = config.load([flavour], sys.argv[4:])
+trainer = training.policy_trainer(chosen, training.open_place(folder + "/run", "cpu"))
+trainer.objective.begin_epoch(epoch)
+trainer.backward(epoch, 0)
+found = {n: p.grad for n, p in trainer.objective.named_parameters() if p.requires_grad}
+if trainer.group.leads:
+    from safetensors.torch import save_file
+    save_file(found, folder + "/gradients.safetensors")
+torch.distributed.destroy_process_group()
+"""
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.parametrize(
+    ("flavour", "changes"),
+    [
+        ("distill", ["network.norm=layer"]),
+        ("paper", ["network.norm=batch", "train.criterion=first_increment"]),
+    ],
+)
+def test_two_processes_have_the_gradients_of_one(tmp_path, flavour, changes):
+    trainer = trainer_of(small(flavour, *changes), tmp_path)
+    trainer.objective.begin_epoch(1)
+    trainer.backward(1, 0)
+    expected = gradients(trainer.objective)
+
+    environment = {
+        **os.environ,
+        "WORLD_SIZE": "2",
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "OMP_WAIT_POLICY": "passive",
+    }
+    command = [sys.executable, "-c", SECOND, flavour, str(tmp_path), "1", *SMALL, *changes]
+    processes = [
+        subprocess.Popen(
+            command, env={**environment, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True
+        )
+        for rank in range(2)
+    ]
+    errors = [process.communicate(timeout=240)[1] for process in processes]
+    assert [process.returncode for process in processes] == [0, 0], errors
+
+    from safetensors.torch import load_file
+
+    assert_same(load_file(tmp_path / "gradients.safetensors"), expected, 1e-9)
+
+
+# --- learning ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_overfitting_eight_instances_reaches_the_lookahead_trees(tmp_path):
+    from deepsteiner import solve_many
+
+    points = datasets.generate("uniform", 5, count=8, split="train", seed=3).points
+    teacher = solve_many(points, "greedy", relax=False).lengths
+    np.savez(tmp_path / "eight.npz", points=points, optimal_length=teacher)
+    chosen = config.load(
+        ["distill"],
+        [
+            f"data.path={tmp_path}/eight.npz",
+            f"validation.path={tmp_path}/eight.npz",
+            "data.instances=8",
+            "train.batch=8",
+            "train.epochs=250",
+            "train.warmup=10",
+            "train.learning_rate=0.004",
+            "train.clip=0",
+            "train.precision=float32",
+            "validation.every=250",
+            "network.layers=2",
+            "network.dim=32",
+            "network.heads=4",
+            "network.ff=64",
+            "distill.explore=0",
+            "distill.temperature=0.03",
+        ],
+    )
+    outcome = training.train(chosen, tmp_path / "run", device="cpu", quiet=True)
+    assert abs(outcome.results["gap"]) < 0.01
+
+
+# --- bad input --------------------------------------------------------------------------------
+
+
+def test_each_mistake_is_one_sentence_and_leaves_nothing_behind(tmp_path):
+    few = tmp_path / "few.npz"
+    np.savez(few, points=np.random.default_rng(0).random((3, 5, 2)))
+    pairs = tmp_path / "pairs.npz"
+    np.savez(pairs, points=np.random.default_rng(0).random((30, 2, 2)))
+    out = tmp_path / "run"
+    cases = [
+        ([f"data.path={few}"], "holds 3 instances, fewer than one batch (train.batch = 8)"),
+        ([f"data.path={pairs}"], "instance 0 has 2 points, at least 3 are needed"),
+        ([f"data.path={tmp_path}/gone.npz"], "gone.npz"),
+        ([f"validation.path={tmp_path}/gone.npz"], "gone.npz"),
+        ([f"validation.path={pairs}"], "instance 0 has 2 points"),
+        (["data.name=D9", "data.n=5"], "unknown dataset 'D9'"),
+        ([f"train.start={tmp_path}/gone"], "no model"),
+    ]
+    for changes, sentence in cases:
+        with pytest.raises(DeepSteinerError) as caught:
+            training.train(small("paper", *changes), out, device="cpu")
+        assert sentence in str(caught.value)
+        assert "\n" not in str(caught.value)
+        assert not out.exists()
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_cuda_asked_for_and_absent(tmp_path):
+    with pytest.raises(DeepSteinerError, match="no CUDA device"):
+        training.train(small("paper"), tmp_path / "run", device="cuda")
+    assert not (tmp_path / "run").exists()
+
+
+def test_nothing_is_overwritten(tmp_path):
+    out = tmp_path / "run"
+    training.train(small("distill"), out, device="cpu", minutes=0.0, quiet=True)
+    before = (out / "training.safetensors").read_bytes()
+    with pytest.raises(DeepSteinerError, match="already holds a training run"):
+        training.train(small("distill"), out, device="cpu")
+    with pytest.raises(DeepSteinerError, match="written by another configuration"):
+        training.train(small("distill", "network.dim=32"), out, device="cpu", resume=True)
+    (out / "training.safetensors").write_bytes(before[:1000])
+    with pytest.raises(DeepSteinerError, match="is damaged"):
+        training.train(small("distill"), out, device="cpu", resume=True)
+    other = tmp_path / "notes"
+    other.mkdir()
+    (other / "notes.txt").write_text("mine")
+    with pytest.raises(DeepSteinerError, match="is not an empty folder"):
+        training.train(small("distill"), other, device="cpu")
+    with pytest.raises(DeepSteinerError, match="there is nothing to resume"):
+        training.train(small("distill"), tmp_path / "new", device="cpu", resume=True)
+
+
+def test_no_training_instance_is_a_test_instance(shared_data, tmp_path):
+    trainer = trainer_of(config.load(["mst-d1"], ["validation.instances=8"]), tmp_path)
+    streamed = trainer.stream.steps(0, 0, 40).points.double().numpy()
+    tested = set()
+    for name, key in (("d1_authors.npz", "test_points"), ("deg10_authors.npz", "points")):
+        with np.load(shared_data / name) as data:
+            tested |= {content(points) for points in data[key]}
+    assert not tested & {content(points) for points in streamed}
+
+
+def content(points: np.ndarray) -> bytes:
+    """Return what identifies an instance: its points to four decimals, in any order."""
+    return bytes(np.sort(np.round(1e4 * points).astype(np.int64).view("i8,i8"), axis=0))
+
+
+# --- the command line -------------------------------------------------------------------------
+
+
+def run_command(*words: str) -> tuple[int, str]:
+    import typer
+    from typer.testing import CliRunner
+
+    from deepsteiner.cli import models, pretrain, train
+
+    app = typer.Typer()
+    app.command("train")(train.train)
+    app.command("pretrain")(pretrain.pretrain)
+    app.add_typer(models.models, name="models")
+    found = CliRunner().invoke(app, list(words))
+    if found.exception is not None and not isinstance(found.exception, SystemExit):
+        raise found.exception
+    return found.exit_code, found.output
+
+
+def settings(*texts: str) -> list[str]:
+    return [word for text in texts for word in ("--set", text)]
+
+
+def test_train_resumes_and_reports_the_gap(tmp_path):
+    out = str(tmp_path / "run")
+    changes = settings(*SMALL, "train.precision=float32", "train.epochs=1")
+    words = ["train", "-c", "distill", *changes, "--out", out, "--device", "cpu", "-q"]
+    code, text = run_command(*words, "--minutes", "0")
+    assert code == 0
+    assert "stopped at step 0" in text
+    assert f"go on with --resume --out {out}" in text
+    code, text = run_command("train", "--resume", "--out", out, "--device", "cpu", "-q", "--json")
+    assert json.loads(text)["status"] == "finished"
+    assert json.loads(text)["gap"] > 0
+    code, text = run_command("models", "show", f"{out}/model")
+    assert "lookahead distillation" in text
+
+
+def test_pretrain_reports_the_tour_length(tmp_path):
+    known = [text for text in SMALL if not text.startswith("candidates")]
+    changes = settings(*known, "tour.n=5", "train.epochs=1")
+    out = str(tmp_path / "tour")
+    code, text = run_command("pretrain", *changes, "--out", out, "--device", "cpu", "-q")
+    assert code == 0
+    assert "finished at step 3, tour length" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["train", "--config", "nothing"], "unknown configuration 'nothing'"),
+        (["train", "--set", "train.bach=1"], "unknown key train.bach"),
+        (["train", "--resume"], "there is nothing to resume"),
+        (["train", "--resume", "--config", "paper"], "drop --config"),
+        (["pretrain", "--config", "paper", "--set", "distill.depth=1"], "unknown table 'distill'"),
+    ],
+)
+def test_each_mistake_on_the_command_line_is_one_sentence(tmp_path, words, sentence):
+    with pytest.raises(DeepSteinerError, match=sentence):
+        run_command(*words, "--out", str(tmp_path / "run"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_model_is_named():
+    with pytest.raises(DeepSteinerError, match="no model 'nothing'"):
+        run_command("models", "show", "nothing")
+    assert run_command("models")[0] == 0

@@ -13,6 +13,8 @@ trees; repeating the exchange ends, so some shortest tree always survives (up to
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from deepsteiner.exact.arc_kernels import keep_at_least, keep_at_most, lean, meet, norm, turn
@@ -42,6 +44,9 @@ from deepsteiner.exact.forest_kernels import (
 )
 from deepsteiner.exact.swap_kernels import cut_swaps, edge_vector
 
+RIVALS = 2
+"""Neighbours in merge order, on either side, that a leaf is compared with."""
+
 
 @lean
 def common_directions(
@@ -64,6 +69,77 @@ def common_directions(
     if right_leaf:
         return True, ax, ay, bx, by
     return meet(ax, ay, bx, by, px, py, qx, qy)
+
+
+@lean
+def cut_rivals(
+    shape: Floats,
+    leaf: int,
+    last: int,
+    ex: float,
+    ey: float,
+    cx: float,
+    cy: float,
+    wx: float,
+    wy: float,
+    ax: float,
+    ay: float,
+    bx: float,
+    by: float,
+) -> tuple[bool, float, float, float, float]:
+    """Cut [a, b] by the terminals next to a leaf: the Steiner point must not be nearer to them.
+
+    With t' nearer than t to the Steiner point s and to t than s is, the edge st could be replaced
+    by tt' or st'. Places nearer to t are one side of a line, so an arc of the circle. Neighbours
+    in merge order are near in space; in a tight cluster only the foremost terminal survives.
+    """
+    tx, ty = shape[leaf, EX], shape[leaf, EY]
+    for rival in range(max(leaf - RIVALS, 0), min(leaf + RIVALS, last) + 1):
+        gx, gy = shape[rival, EX] - tx, shape[rival, EY] - ty
+        gap = norm(gx, gy)
+        shortest = min(wx * ax + wy * ay, wx * bx + wy * by)
+        if rival == leaf or gap + TIE >= shortest:
+            continue
+        mx, my = 0.5 * (tx + shape[rival, EX]), 0.5 * (ty + shape[rival, EY])
+        slack = TIE * norm(wx, wy)
+        sx, sy = place(ex, ey, cx, cy, ax, ay)
+        at_a = gx * (sx - mx) + gy * (sy - my) <= slack
+        sx, sy = place(ex, ey, cx, cy, bx, by)
+        at_b = gx * (sx - mx) + gy * (sy - my) <= slack
+        if at_a and at_b:
+            continue
+        radius = norm(cx - ex, cy - ey)
+        # Places s = C + R v with g · v <= limit: an arc around -g.
+        limit = (slack - gx * (cx - mx) - gy * (cy - my)) / (radius * gap)
+        if limit <= -1.0:
+            return False, ax, ay, bx, by
+        if limit >= 1.0:
+            continue
+        along, across = radius * limit / gap, radius * math.sqrt(1.0 - limit * limit) / gap
+        px, py = cx + along * gx - across * gy - ex, cy + along * gy + across * gx - ey
+        qx, qy = cx + along * gx + across * gy - ex, cy + along * gy - across * gx - ey
+        scale = norm(px, py)
+        px, py = px / scale, py / scale
+        scale = norm(qx, qy)
+        qx, qy = qx / scale, qy / scale
+        if not at_a and not at_b:
+            inside = ax * py - ay * px >= 0.0 and px * by - py * bx >= 0.0
+            if not inside:
+                return False, ax, ay, bx, by
+        if not at_a:
+            ax, ay = px, py
+        if not at_b:
+            bx, by = qx, qy
+        if ax * by - ay * bx < 0.0:
+            return False, ax, ay, bx, by
+    return True, ax, ay, bx, by
+
+
+@lean
+def place(ex: float, ey: float, cx: float, cy: float, ux: float, uy: float) -> tuple[float, float]:
+    """Steiner point of a branch for the direction u."""
+    along = 2.0 * ((cx - ex) * ux + (cy - ey) * uy)
+    return ex + along * ux, ey + along * uy
 
 
 @lean
@@ -229,6 +305,19 @@ def merge(
     alive, ax, ay, bx, by = keep_at_most(rwx, rwy, limit, ax, ay, bx, by)
     if not alive:
         return False, ax, ay, bx, by
+    last = gaps.shape[1] - 1
+    if link[left, SIZE] == 1:
+        alive, ax, ay, bx, by = cut_rivals(
+            shape, left, last, ex, ey, cx, cy, lwx, lwy, ax, ay, bx, by
+        )
+        if not alive:
+            return False, ax, ay, bx, by
+    if link[right, SIZE] == 1:
+        alive, ax, ay, bx, by = cut_rivals(
+            shape, right, last, ex, ey, cx, cy, rwx, rwy, ax, ay, bx, by
+        )
+        if not alive:
+            return False, ax, ay, bx, by
     between, spanning = merge_members(gaps, shape, link, members, left, right, where)
     alive, ax, ay, bx, by = keep_at_most(lwx, lwy, between - TIE, ax, ay, bx, by)
     if not alive:

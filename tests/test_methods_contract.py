@@ -190,25 +190,18 @@ def test_auto_is_exact_where_that_is_quick():
     assert set(ds.solve_many(np.random.default_rng(0).random((5, 12, 2))).statuses) == {"optimal"}
 
 
-def test_auto_is_greedy_where_exact_takes_long(monkeypatch):
+def test_auto_is_local_where_exact_takes_long(monkeypatch):
     from deepsteiner import auto
 
     points = np.random.default_rng(0).random((60, 2))
     monkeypatch.setattr(auto, "EXACT_WORK", 1)
     hard = ds.solve(points)
-    assert (hard.method, hard.status) == ("greedy", "feasible")
+    assert (hard.method, hard.status) == ("local", "feasible")
     monkeypatch.setattr(auto, "EXACT_SIZE", 50)
     large = ds.solve(points)
-    assert (large.method, large.length) == ("greedy", hard.length)
-
-
-def test_auto_is_mst_beyond_the_others(monkeypatch):
-    from deepsteiner import auto
-    from deepsteiner.classic import greedy
-
-    monkeypatch.setattr(auto, "EXACT_SIZE", 10)
-    monkeypatch.setattr(greedy, "LARGEST_SIZE", 10)
-    assert ds.solve(POINTS).method == "mst"
+    assert (large.method, large.length) == ("local", hard.length)
+    monkeypatch.setattr(auto, "DEFAULT_SIZE", 50)
+    assert ds.solve(points).length == ds.solve(points, "local", effort="fast").length
 
 
 def test_auto_spends_a_time_limit_on_proof():

@@ -2,32 +2,35 @@
 
 Without a time limit: `exact` up to EXACT_SIZE points, as long as it stays within a budget of work
 that takes about a second (structured points can be far harder than random ones of the same
-number); `greedy` where it does not and up to its largest size; `mst` beyond. With a time limit:
-`greedy` first, then `exact` with all the time that is left, and the shorter tree.
+number); `local` where it does not, and beyond: with its default effort up to DEFAULT_SIZE points,
+fast above. With a time limit: `local` first, then `exact` with all the time that is left, and the
+shorter tree.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from .classic import greedy, mst
 from .core.errors import MissingDependencyError
 from .core.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from .core.options import NoOptions as Options
 from .core.trees import tree_length
 from .exact import solver as exact
+from .search import local
 
 # Uniform points of this number take about a second (see docs/results.md).
 EXACT_SIZE = 500
 # Slices of generation that take about a second.
 EXACT_WORK = 800
+# `local` with its default effort takes about a second here.
+DEFAULT_SIZE = 5_000
 # With a time limit, larger instances than this are not worth starting `exact` on.
 LIMITED_EXACT_SIZE = 5_000
 BATCH_LIMIT = exact.BATCH_LIMIT
 
 INFO = MethodInfo(
     name="auto",
-    summary="exact where that takes about a second, else greedy, else mst; or what a limit allows",
+    summary="exact where that takes about a second, else local; or what a time limit allows",
     guarantee="that of the method it used, which the solution names",
     strict=True,
 )
@@ -53,9 +56,8 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 
 
 def _heuristic(run: Run) -> Tree:
-    if len(run.points) > greedy.LARGEST_SIZE:
-        return replace(mst.solve(run, mst.Options()), method="mst")
-    return replace(greedy.solve(run, greedy.Options()), method="greedy")
+    effort = "default" if len(run.points) <= DEFAULT_SIZE else "fast"
+    return replace(local.solve(run, local.Options(effort=effort)), method="local")
 
 
 def _try_exact(run: Run, options: exact.Options) -> Tree | None:

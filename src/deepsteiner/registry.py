@@ -24,6 +24,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "dreyer": "deepsteiner.classic.dreyer",
         "bereta": "deepsteiner.classic.bereta",
         "greedy": "deepsteiner.classic.greedy",
+        "local": "deepsteiner.search.local",
         "policy": "deepsteiner.learned.policy",
         "exact": "deepsteiner.exact.solver",
     }

@@ -130,7 +130,7 @@ def check_size(n: int, options: CandidateOptions, method: str) -> None:
     if n > limit:
         raise PointsError(
             f"method {method!r} with candidates={options.candidates!r} takes at most {limit} "
-            f"distinct points, got {n}; 'mst' takes any number"
+            f"distinct points, got {n}; 'local' takes any number"
         )
 
 

@@ -64,7 +64,7 @@ def solve(run: Run, options: Options) -> Tree:
     if n > LARGEST_SIZE:
         raise PointsError(
             f"method 'exact' takes at most {LARGEST_SIZE} distinct points, got {n}; "
-            "'greedy' and 'mst' take more"
+            "'local' takes any number"
         )
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         small = _Small(run.points[None])

@@ -1,0 +1,121 @@
+"""Choosing from a list of full Steiner trees: a greedy start, then windows solved exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.points import FloatArray, IntArray
+from .listing import Listing
+from .workers import Tell, Workers
+
+ROUNDS = 4
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One round of windows: terminals in a cell, and how much work a window may take.
+
+    `work` and `widest` limit the dynamic programme (its estimated steps and its partitions).
+    """
+
+    size: int
+    work: float = 1e5
+    widest: int = 20_000
+
+
+def first_choice(listing: Listing, picked: Flags, workers: Workers, tell: Tell) -> None:
+    """Pick trees greedily by what they save; `picked` may hold a forest to begin from."""
+    from . import start_kernels as kernels
+
+    n = len(listing.points)
+    trees = (listing.start, listing.terminals, listing.length)
+    saving = np.zeros(len(listing))
+    for number in range(ROUNDS):
+        up, rank = kernels.complete(n, *trees[:2], picked)
+
+        def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
+            kernels.measure(n, *trees, picked, up, rank, saving, first, last)
+
+        workers.map(measure, len(listing), 4000)
+        if not tell("greedy", number, ROUNDS):
+            break
+        if kernels.take(n, *trees, picked, up, rank, saving) == 0:
+            break
+    kernels.complete(n, *trees[:2], picked)
+
+
+def cells_of(points: FloatArray, size: int, number: int) -> IntArray:
+    """Return a cell number for every point: cells of about `size` points, shifted by `number`.
+
+    Strips along one axis, cut across into cells: as many points in each, however they lie.
+    """
+    n = len(points)
+    axis = number % 2
+    strip = max(size, int(np.sqrt(n * size)))
+    shift = (0.0, 0.5, 0.25, 0.75)[number // 2 % 4]
+    order = np.argsort(points[:, axis], kind="stable")
+    column = np.empty(n, dtype=np.int64)
+    column[order] = (np.arange(n) + int(shift * strip)) // strip
+    order = np.lexsort((points[:, 1 - axis], column))
+    begin = np.searchsorted(column[order], np.arange(column.max() + 1))
+    place = np.arange(n) - begin[column[order]]
+    cell = np.empty(n, dtype=np.int64)
+    cell[order] = column[order] * (strip // size + 2) + (place + int(shift * size)) // size
+    return cell
+
+
+class WindowSearch:
+    """The picked trees and the passes of windows over them."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        picked: Flags,
+        workers: Workers,
+        on_saving: Callable[[str, int, int, float], bool],
+    ) -> None:
+        from .window_kernels import by_first_terminal
+
+        self.listing = listing
+        self.picked = picked
+        self.workers = workers
+        self.on_saving = on_saving
+        self.own = by_first_terminal(len(listing.points), listing.start, listing.terminals)
+        n = len(listing.points)
+        self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
+
+    def run(self, number: int, how: Pass) -> float:
+        """Solve all windows of one pass; return what they saved.
+
+        `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
+        """
+        from .window_kernels import connected_windows, solve_windows
+
+        listing = self.listing
+        trees = (listing.start, listing.terminals)
+        cell = cells_of(listing.points, how.size, number)
+        first, members = connected_windows(len(listing.points), *trees, self.picked, cell)
+        saved = np.zeros(len(first) - 1)
+        told = 0
+
+        def solve(low: int, high: int) -> None:
+            solve_windows(
+                *trees, listing.length, self.picked, *self.own, first, members, low, high,
+                how.work, how.widest, self._scratch(), saved,
+            )  # fmt: skip
+
+        def tell(phase: str, done: int, total: int) -> bool:
+            nonlocal told
+            fresh, told = float(saved[told:done].sum()), done
+            return self.on_saving(phase, done, total, fresh)
+
+        self.workers.map(
+            solve, len(saved), max(1, 1000 // how.size), tell, f"windows, pass {number + 1}"
+        )
+        return float(saved.sum())

@@ -249,3 +249,14 @@ def test_without_highspy(monkeypatch):
 def test_too_many_points_are_refused():
     with pytest.raises(PointsError, match="'exact' takes at most 20000 distinct points"):
         ds.solve(np.random.default_rng(0).random((20_001, 2)), "exact")
+
+
+def test_full_trees_can_be_drawn():
+    from deepsteiner.core.points import Frame
+    from deepsteiner.exact.draw import plot_full_trees
+    from deepsteiner.exact.generate import generate
+
+    trees = generate(Frame.of(POINTS).into(POINTS))
+    bare, marked = plot_full_trees(trees), plot_full_trees(trees, chosen=[0, 5])
+    assert f"{len(trees)} full Steiner trees over 40 points" in bare.get_title(loc="left")
+    assert len(marked.collections) == len(bare.collections) + 1

@@ -53,7 +53,7 @@ def candidate_points(
 
     >>> import numpy as np
     >>> candidate_points(np.eye(2), CandidateOptions(k_star=1)).round(3).tolist()
-    [[0.296, 0.296], [0.704, 0.704]]
+    [[0.211, 0.211], [0.789, 0.789]]
     """
     if options.candidates == "grid":
         low, high = (points.min(axis=0), points.max(axis=0)) if box is None else box

@@ -43,7 +43,7 @@ def test_returns_a_valid_tree_over_the_input(method):
 
 @every_method
 def test_degenerate_instances(method, zoo_points):
-    # Proof over ten tight clusters takes minutes; a valid tree must not.
+    # Proof over ten tight clusters takes seconds; a valid tree must not.
     solution = ds.solve(zoo_points, method, time_limit=2)
     solution.validate(strict=ds.methods()[solution.method].strict)
     assert len(solution.terminals) == len(zoo_points)

@@ -9,6 +9,7 @@ the new baseline with new trial instances. What is shipped is the baseline.
 from __future__ import annotations
 
 import copy
+from abc import abstractmethod
 from collections.abc import Iterator
 
 import torch
@@ -49,13 +50,13 @@ class RolloutReinforce(Objective):
         self._expected: Tensor | None = None
         self._defence: tuple[int, Padded, Tensor] | None = None
 
+    @abstractmethod
     def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
         """Return costs and log-likelihoods of one sampled solution of each instance."""
-        raise NotImplementedError
 
+    @abstractmethod
     def greedy_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
         """Return the costs that a policy's greedy rollouts have in training."""
-        raise NotImplementedError
 
     def trial_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
         """Return the costs that decide the t-test."""

@@ -11,6 +11,7 @@ import math
 import signal
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -35,7 +36,7 @@ READ_INTERVAL = 1.0
 SAVE_INTERVAL = 60.0
 
 
-class Objective(nn.Module):
+class Objective(nn.Module, ABC):
     """What is minimised. Sub-modules that require no gradient (a baseline) are saved, not trained.
 
     `draws` is the number of random numbers that one instance of a step needs, `stats` what the
@@ -48,9 +49,9 @@ class Objective(nn.Module):
         super().__init__()
         self.stats: dict[str, Tensor] = {}
 
+    @abstractmethod
     def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
         """Return the loss of instances at the rows of this process's part of the epoch."""
-        raise NotImplementedError
 
     def begin_epoch(self, epoch: int) -> None:
         """Prepare what holds for a whole epoch."""
@@ -59,13 +60,13 @@ class Objective(nn.Module):
         """Close an epoch and return what is worth recording."""
         return {}
 
+    @abstractmethod
     def validate(self) -> dict[str, float]:
         """Return measures on the validation set."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
         """Write the model that this objective would ship now."""
-        raise NotImplementedError
 
     def samples(self) -> Sequence[Solution]:
         """Return a few solved validation instances, for a picture."""

@@ -327,7 +327,7 @@ def test_a_clock_can_rule_the_schedule(tmp_path):
 
 
 SECOND = """
-import sys, torch
+import os, sys, torch
 torch.set_num_threads(1)
 from deepsteiner.learned import config, training
 flavour, folder, epoch = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -339,7 +339,12 @@ found = {n: p.grad for n, p in trainer.objective.named_parameters() if p.require
 if trainer.group.leads:
     from safetensors.torch import save_file
     save_file(found, folder + "/gradients.safetensors")
+# Leave together, and without torch's static destructors: gloo's threads sometimes abort there,
+# after all work is done. An exception above still ends with a non-zero code.
+torch.distributed.barrier()
+del trainer
 torch.distributed.destroy_process_group()
+os._exit(0)
 """
 
 

@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 demo: $(VENV)/.installed
 	$(BIN)/deepsteiner demo
 
-test: $(VENV)/.installed lint
+test: $(VENV)/.installed $(VENV)/.browser lint
 	$(BIN)/python -m pytest -n 2 -q
 
 lint: $(VENV)/.installed
@@ -23,7 +23,12 @@ format: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,serve,dev]'
+	touch $@
+
+# The playground's tests drive a real browser; where none can be had they are skipped and say so.
+$(VENV)/.browser: $(VENV)/.installed tests/find_browser.sh
+	sh tests/find_browser.sh $(BIN)
 	touch $@
 
 clean:

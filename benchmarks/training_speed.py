@@ -54,12 +54,12 @@ def epoch_seconds(name: str, device: str, share: float, precision: str) -> str:
     return f"{scale * spent:.2f} s an epoch ({scale * baseline:.2f} s of it the baseline)"
 
 
-def distill_rate(device: str, batch: int, compiled: bool, seconds: float) -> str:
+def distill_rate(name: str, device: str, batch: int, compiled: bool, seconds: float) -> str:
     settings = [f"train.batch={batch}", f"train.compile={str(compiled).lower()}"]
     settings += ["validation.instances=8"]
     if device == "cpu":
         settings.append("train.precision=float32")
-    chosen = config.load(["mst-d1"], settings)
+    chosen = config.load([name], settings)
     with tempfile.TemporaryDirectory() as folder:
         trainer = training.policy_trainer(chosen, training.open_place(folder, device))
     where = trainer.stream.device
@@ -78,6 +78,35 @@ def distill_rate(device: str, batch: int, compiled: bool, seconds: float) -> str
     rate = float(states) / (time.perf_counter() - started)
     memory = torch.cuda.max_memory_allocated() / 2**30 if where.type == "cuda" else 0.0
     return f"{rate:,.0f} states/s (ready after {ready:.0f} s, {memory:.0f} GiB)"
+
+
+def attention_times(device: str, repeats: int = 20) -> list[str]:
+    """Time attention with its gradient by each of torch's backends, for trees and neighbours."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    from torch.nn.functional import scaled_dot_product_attention
+
+    if device == "cpu":
+        return ["needs a GPU"]
+    lines = []
+    for batch, tokens in ((512, 172), (512, 250), (256, 640), (64, 1300)):
+        shape = (batch, tokens, 3, 8, 16)
+        joint = torch.randn(shape, device=device, dtype=torch.bfloat16, requires_grad=True)
+        for backend in ("CUDNN_ATTENTION", "FLASH_ATTENTION", "EFFICIENT_ATTENTION"):
+            query, key, value = joint.permute(2, 0, 3, 1, 4)
+            try:
+                with sdpa_kernel(getattr(SDPBackend, backend)):
+                    for number in range(repeats + 3):
+                        if number == 3:
+                            torch.cuda.synchronize()
+                            started = time.perf_counter()
+                        found = scaled_dot_product_attention(query, key, value)
+                        torch.autograd.grad(found.sum(), joint)
+                    torch.cuda.synchronize()
+                spent = 1e3 * (time.perf_counter() - started) / repeats
+                lines.append(f"{batch} x {tokens} tokens, {backend.lower()}: {spent:.2f} ms")
+            except RuntimeError as error:
+                lines.append(f"{batch} x {tokens} tokens, {backend.lower()}: {error}"[:120])
+    return lines
 
 
 def tour_rate(device: str, batch: int, seconds: float) -> str:
@@ -111,9 +140,10 @@ def main() -> None:
     parser.add_argument("--device", default="auto", choices=["cpu", "cuda", "auto"])
     parser.add_argument("--share", type=float, default=1.0, help="part of an epoch to measure")
     parser.add_argument("--seconds", type=float, default=8.0, help="of the rates")
-    cases = [*REINFORCE, "distill", "distill-compiled", "tour"]
+    cases = [*REINFORCE, "distill", "distill-compiled", "tour", "attention"]
     parser.add_argument("--cases", nargs="*", default=cases, choices=cases)
     parser.add_argument("--batch", type=int, default=512, help="games of one distillation step")
+    parser.add_argument("--config", default="mst-d1", help="of the distillation cases")
     given = parser.parse_args()
     name = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     print(f"torch {torch.__version__}, {name}", flush=True)
@@ -123,11 +153,13 @@ def main() -> None:
             precision = "bfloat16" if large and given.device != "cpu" else "float32"
             share = min(given.share, 0.05) if large else given.share
             result = epoch_seconds(case, given.device, share, precision)
+        elif case == "attention":
+            result = "\n  ".join(attention_times(given.device))
         elif case == "tour":
             result = tour_rate(given.device, 2048, given.seconds)
         else:
             compiled = case == "distill-compiled"
-            result = distill_rate(given.device, given.batch, compiled, given.seconds)
+            result = distill_rate(given.config, given.device, given.batch, compiled, given.seconds)
         print(f"{case}: {result}", flush=True)
 
 

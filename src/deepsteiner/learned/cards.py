@@ -18,7 +18,12 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
     results = facts.get("results", {})
     source = data["path"] or data["name"]
     how = "fresh random instances" if data["fresh"] else f"{data['instances']:,} fixed instances"
-    rule = f", criterion {train['criterion']}" if train["objective"] == "reinforce" else ""
+    start = facts.get("start") or "start from random weights"
+    steps = facts.get("step", 0)
+    rule = ""
+    if train["objective"] == "reinforce":
+        draws = "all candidates weighed" if config["reinforce"]["expectation"] else "one draw"
+        rule = f", criterion {train['criterion']}, {draws} an instance"
     lines = [
         f"# {name}",
         "",
@@ -28,10 +33,11 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
         f"- network: {network['layers']} layers of width {network['dim']}, "
         f"{network['heads']} heads, {network['norm']} norm, {network['inputs']} inputs, "
         f"{network['decoder']} decoder",
-        f"- training: {OBJECTIVES[train['objective']]}{rule}",
+        f"- training: {OBJECTIVES[train['objective']]}{rule}; {start}",
         f"- data: {source}, {how}, training stream with seed {data['seed']}; "
         "no test instance was trained on",
-        f"- effort: {facts.get('step', 0):,} steps of {train['batch']:,} instances, "
+        f"- effort: {steps * train['batch']:,} instances in {steps:,} steps of "
+        f"{train['batch']:,}, learning rate {train['learning_rate']:g} ({train['schedule']}), "
         f"{facts.get('elapsed', 0.0) / 60:.1f} minutes on {facts.get('device', 'unknown')}",
         f"- made with `{facts.get('command', 'unknown')}`, commit {facts.get('commit')}, "
         f"seed {facts.get('seed')}, torch {facts.get('torch')}",

@@ -108,6 +108,9 @@ class ReinforceConfig:
     beta: float = option(0.8, "decay of the exponential baseline", minimum=0.0, maximum=1.0)
     alpha: float = option(0.05, "level of the one-sided paired t-test", minimum=0.0, maximum=1.0)
     instances: int = option(10_000, "instances of the t-test", minimum=2)
+    expectation: bool = option(
+        False, "the mean over all candidates instead of one draw (first_selection alone)"
+    )
 
 
 @dataclass(frozen=True)
@@ -149,6 +152,11 @@ class Config:
             raise OptionError(
                 f"train.batch must be at most data.instances = {self.data.instances}, "
                 f"got {self.train.batch}"
+            )
+        if self.reinforce.expectation and self.train.criterion != "first_selection":
+            raise OptionError(
+                f"reinforce.expectation needs train.criterion = 'first_selection', "
+                f"got {self.train.criterion!r}"
             )
 
 

@@ -55,44 +55,64 @@ class Distill(Objective):
         size = instances.points.shape[1]
         deepest = min(self.config.depth + 1, most_steps(self.environment, size))
         state = self.environment.reset(instances.points, instances.count)
-        rows = torch.arange(len(draws), device=draws.device)
         losses, captured = [], []
         states = 0
         for depth in range(deepest):
-            state, found, saving, rows = self._worth_playing(state, rows)
-            if len(rows) == 0:
+            state, found, saving, draws, playing = self._worth_playing(state, draws)
+            if not self._anyone_plays(saving):
                 break
             with autocast(instances.points.device, self.precision):
                 log_probs = score(self.policy, self.environment, state, found)
-            log_probs = log_probs.to(saving.dtype)
+            log_probs = _at(log_probs, playing).to(saving.dtype)
             best, teacher = saving.max(dim=1)
             losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
-            choice = self._choose(log_probs.detach(), draws[rows], depth)
+            choice = self._choose(log_probs.detach(), _at(draws, playing), depth)
             gained = saving.gather(1, choice[:, None])[:, 0]
             captured.append((gained.clamp(min=0.0) / best).sum())
-            states += len(rows)
+            states += len(saving)
             if depth + 1 < deepest:
                 choice = torch.where(gained > 0, choice, teacher)
+                if playing is not None:
+                    choice = choice.new_zeros(len(draws)).index_copy(0, playing, choice)
                 state = self.environment.step(state, choice, found)
         return self._mean(losses, captured, states, instances)
 
     def _worth_playing(
-        self, state: State, rows: Tensor
-    ) -> tuple[State, Candidates, Tensor, Tensor]:
-        """Return the states in which a candidate saves something, with all candidates' savings."""
+        self, state: State, draws: Tensor
+    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | None]:
+        """Leave only the games in which a candidate saves something.
+
+        Return (state, candidates, savings, draws, rows). Games that have ended leave the batch,
+        and `rows` is None; where processes play together they stay, inactive, and savings are
+        those of the `rows` that play on.
+        """
         with torch.no_grad():
             found = self.environment.candidates(state)
             saving = self.environment.lookahead(state, found)
             least = self.config.threshold * state.length
-            going = ((saving.amax(dim=1) > least) & state.active).nonzero()[:, 0]
+            going = (saving.amax(dim=1) > least) & state.active
+        rows = going.nonzero()[:, 0]
+        if self._together:
+            masked = replace(found, mask=found.mask & going[:, None], dense=False)
+            return replace(state, active=going, dense=False), masked, saving[rows], draws, rows
         some = replace(
             found,
-            points=found.points[going],
-            mask=found.mask[going],
-            ends=found.ends[going],
+            points=found.points[rows],
+            mask=found.mask[rows],
+            ends=found.ends[rows],
             dense=found.full,
         )
-        return state.take(going), some, saving[going], rows[going]
+        return state.take(rows), some, saving[rows], draws[rows], None
+
+    @property
+    def _together(self) -> bool:
+        """Whether the processes share batch statistics, and so must take the same steps."""
+        return self.group.world > 1 and self.policy.config.norm == "batch"
+
+    def _anyone_plays(self, saving: Tensor) -> bool:
+        if not self._together:
+            return len(saving) > 0
+        return bool(self.group.mean(saving.new_tensor(float(len(saving)))) > 0)
 
     def _choose(self, log_probs: Tensor, draws: Tensor, depth: int) -> Tensor:
         explores = draws[:, 0] < self.config.explore
@@ -127,6 +147,10 @@ class Distill(Objective):
     def samples(self) -> list[Any]:
         """Return trees of the policy."""
         return self.validation.solutions(self.policy)
+
+
+def _at(values: Tensor, rows: Tensor | None) -> Tensor:
+    return values if rows is None else values[rows]
 
 
 def divergence(log_probs: Tensor, saving: Tensor, best: Tensor, temperature: float) -> Tensor:

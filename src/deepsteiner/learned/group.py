@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -42,6 +43,28 @@ class Group:
         return value
 
 
+class _Sum(torch.autograd.Function):
+    """The sum of a tensor over all processes; each one's gradient is the sum of all gradients."""
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        total = value.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        total = gradients[0].clone()
+        dist.all_reduce(total)
+        return total
+
+
+def sum_over_processes(value: Tensor) -> Tensor:
+    """Return the sum of a tensor over all processes, differentiable."""
+    total: Tensor = _Sum.apply(value)  # type: ignore[no-untyped-call]
+    return total
+
+
 def join(device: torch.device) -> Group:
     """Join the group that `torchrun` announced in the environment, or form a group of one."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
@@ -53,8 +76,12 @@ def join(device: torch.device) -> Group:
 
 
 def leave(group: Group) -> None:
-    """Part from the other processes."""
+    """Part from the other processes, all at the same moment.
+
+    Without the barrier a process that is still sending finds its partner gone, and aborts.
+    """
     if group.world > 1:
+        dist.barrier()
         dist.destroy_process_group()
 
 

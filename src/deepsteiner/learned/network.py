@@ -26,6 +26,7 @@ from torch.nn import functional
 
 from ..core.errors import OptionError
 from .candidates import Candidates
+from .group import sum_over_processes
 
 NORMS = ("batch", "layer")
 INPUTS = ("raw", "edge")
@@ -99,9 +100,7 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
         if self.across_processes:
-            import torch.distributed.nn.functional as distributed
-
-            sums = distributed.all_reduce(sums)  # type: ignore[no-untyped-call]
+            sums = sum_over_processes(sums)
         width = flat.shape[1]
         number = sums[-1].clamp(min=1.0)
         offset = sums[:width] / number

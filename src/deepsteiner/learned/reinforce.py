@@ -5,6 +5,9 @@ A sampled tree's cost and likelihood count every step of the criterion, the wors
 does not add it. Criterion `inference` samples Algorithm 1's own games: a point that would
 lengthen the tree is not added, but its choice, which ends the game, counts in the likelihood. The
 t-test compares the trees of Algorithm 1.
+
+With `expectation` the loss of the first selection is the mean cost over all candidates, weighted
+by the policy: what the sampled loss has as its mean, without the noise of drawing.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from .environment import Environment
 from .group import Group
 from .instances import Padded, TrainingStream
 from .network import Policy
-from .rollout import most_steps, play
+from .rollout import most_steps, play, score
 from .sampling import autocast
 from .validation import Validation
 
@@ -50,6 +53,25 @@ class Reinforce(RolloutReinforce):
         self._inference = Environment(environment.spec, "inference")
         self.validation, self.precision = validation, precision
         self.draws = max(1, most_steps(environment, stream.size))
+
+    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+        """Return the loss of sampled trees, or its expectation."""
+        if not self.config.expectation:
+            return super().forward(instances, row, draws)
+        self.policy.train()
+        state = self.environment.reset(instances.points, instances.count)
+        found = self.environment.candidates(state)
+        with autocast(instances.points.device, self.precision):
+            log_probs = score(self.policy, self.environment, state, found)
+        saving = self.environment.lookahead(state, found).masked_fill(~found.mask, 0.0)
+        expected = (log_probs.to(saving.dtype).exp() * saving).sum(dim=1)
+        self.stats = {"cost": (state.length - expected.detach()).mean()}
+        return -expected.mean()
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Roll the baseline out, where the loss needs its costs."""
+        if not self.config.expectation:
+            super().begin_epoch(epoch)
 
     def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
         """Sample one tree of each instance from the policy."""

@@ -7,6 +7,7 @@ that is continued equals one that was never interrupted, bit for bit on a CPU.
 
 from __future__ import annotations
 
+import gc
 import math
 import signal
 import threading
@@ -107,6 +108,12 @@ class Trainer:
         self.step = facts["step"]
         self._elapsed_before = facts["elapsed"]
         self.results = facts["results"]
+
+    def part(self) -> None:
+        """Let go of what talks to the other processes."""
+        self._parallel = self.objective
+        if self.group.world > 1:
+            gc.collect()
 
     def run(self, log: RunLog, minutes: float | None = None) -> str:
         """Train until the end ("finished"), Ctrl-C ("interrupted") or the budget ("stopped")."""
@@ -241,8 +248,14 @@ class Trainer:
         return self.step / self.total
 
     def _finish(self, status: str) -> None:
-        if status == "finished" and self.step % self.stream.steps_per_epoch:
-            # A clock may end a run inside an epoch; what it ships is measured all the same.
+        epoch, place = divmod(self.step, self.stream.steps_per_epoch)
+        if status == "finished" and place:
+            # A clock may end a run inside an epoch; what it ships is judged all the same.
+            closing = self.objective.end_epoch(epoch)
+            if closing:
+                self.log.record(self.step, closing)
+            self._validate()
+        elif status == "finished" and epoch % self.validation.every:
             self._validate()
         self._save()
         if self.group.leads:

@@ -7,6 +7,7 @@ The folder holds `config.json` (the whole configuration), `log.jsonl`, `events/`
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -112,13 +113,10 @@ def policy_trainer(config: Config, place: Place, optima: Optima | None = None) -
         optimal = optima(points)
     spec = CandidateSpec(**asdict(config.candidates))
     held_out = pad(points).to(place.device, dtype)
-    validation = Validation(held_out, optimal, spec, _meta(config, place))
+    meta = {**_meta(config, place), "start": note}
+    validation = Validation(held_out, optimal, spec, meta)
     objective: Objective
     if config.train.objective == "distill":
-        if place.group.world > 1 and config.network.norm == "batch":
-            raise OptionError(
-                "distillation over several processes needs network.norm = 'layer', got 'batch'"
-            )
         objective = Distill(
             policy,
             Environment(spec, "inference"),
@@ -213,7 +211,9 @@ def _run(
         status = trainer.run(log, minutes)
     finally:
         log.close()
-        leave(trainer.group)
+    # After an error the others cannot be waited for: whoever started them ends them.
+    trainer.part()
+    leave(trainer.group)
     return Outcome(status, trainer.step, trainer.results)
 
 
@@ -245,14 +245,14 @@ def _policy(config: Config, device: torch.device, dtype: torch.dtype) -> tuple[P
         moved = transfer(read_weights(source), policy)
         if not moved.loaded:
             raise OptionError(f"train.start: no tensor of {source} fits this network")
-        note = f"start from {source}: {moved}"
+        note = f"start from {config.train.start}: {moved}"
     return policy.to(device, dtype), note
 
 
 def _meta(config: Config | PretrainConfig, place: Place) -> dict[str, Any]:
     return {
         "command": place.command,
-        "commit": _commit(),
+        "commit": source_commit(),
         "seed": config.train.seed,
         "torch": torch.__version__,
         "device": torch.cuda.get_device_name() if place.device.type == "cuda" else "cpu",
@@ -260,8 +260,13 @@ def _meta(config: Config | PretrainConfig, place: Place) -> dict[str, Any]:
     }
 
 
-def _commit() -> str | None:
-    """Return the commit of a source checkout, None for an installed package."""
+def source_commit() -> str | None:
+    """Return the commit of a source checkout, None for an installed package.
+
+    A copy of a checkout without its history is told by the variable DEEPSTEINER_COMMIT.
+    """
+    if told := os.environ.get("DEEPSTEINER_COMMIT"):
+        return told
     call = ["git", "-C", str(Path(__file__).parent), "rev-parse", "--short", "HEAD"]
     try:
         done = subprocess.run(call, capture_output=True, text=True, check=False)

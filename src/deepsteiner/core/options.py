@@ -7,11 +7,12 @@ choices and help texts for the API, the command line and the documentation all c
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from .errors import OptionError
 
@@ -54,23 +55,29 @@ class NoOptions:
     """For methods that take no options."""
 
 
-def describe(options_class: type) -> tuple[OptionInfo, ...]:
-    """Return the options that a dataclass declares."""
+@functools.cache  # resolving annotations costs more than solving ten points
+def _declared(options_class: Any) -> tuple[tuple[OptionInfo, ...], dict[str, Any]]:
     hints = typing.get_type_hints(options_class)
-    return tuple(
+    infos = (
         OptionInfo(field.name, _type_name(hints[field.name]), field.default, **field.metadata)
         for field in dataclasses.fields(options_class)
     )
+    return tuple(infos), hints
+
+
+def describe(options_class: Any) -> tuple[OptionInfo, ...]:
+    """Return the options that a dataclass declares."""
+    return _declared(options_class)[0]
 
 
 def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T:
     """Build the checked options object, or say in one sentence which option is wrong."""
-    infos = {info.name: info for info in describe(options_class)}
+    declared, hints = _declared(cast(Any, options_class))
+    infos = {info.name: info for info in declared}
     for name in given:
         if name not in infos:
             valid = ", ".join(sorted(infos)) or "none"
             raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
-    hints = typing.get_type_hints(options_class)
     values = {
         name: _checked(value, infos[name], hints[name], method) for name, value in given.items()
     }

@@ -15,6 +15,8 @@ LENGTH_TOLERANCE = 1e-9
 # Angles at Steiner points may differ from 120 degrees by this many radians, plus what rounding
 # of the coordinates themselves does to an edge of that length.
 ANGLE_TOLERANCE = 1e-6
+# Up to this many nodes plain Python counts components faster than scipy sets up its graph.
+SMALL = 128
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class PackedTrees:
     def _component_count(self) -> int:
         # No edge leaves its own tree, so B components over all nodes mean that each of the B
         # graphs is connected; having one edge less than nodes, each is then a tree.
+        if int(self.node_start[-1]) <= SMALL:
+            return _count_components(int(self.node_start[-1]), self.flat_edges)
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -121,6 +125,20 @@ class PackedTrees:
         edges = self.flat_edges.astype(np.int32)
         graph = coo_array((ones, (edges[:, 0], edges[:, 1])), shape=(size, size))
         return int(connected_components(graph, directed=False, return_labels=False))
+
+
+def _count_components(size: int, edges: IntArray) -> int:
+    root = list(range(size))
+    for first, second in edges.tolist():
+        root[_root(root, first)] = _root(root, second)
+    return sum(node == above for node, above in enumerate(root))
+
+
+def _root(root: list[int], node: int) -> int:
+    while root[node] != node:
+        root[node] = root[root[node]]
+        node = root[node]
+    return node
 
 
 def pack_one(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> PackedTrees:

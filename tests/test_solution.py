@@ -96,3 +96,18 @@ def test_relays_are_not_inserted_twice_or_without_end():
         TREE.with_max_edge(0.1).with_max_edge(0.05)
     with pytest.raises(OptionError, match="at most 10000000 are inserted"):
         TREE.with_max_edge(1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_small_and_large_graphs_count_components_alike(seed, monkeypatch):
+    from deepsteiner.core import trees
+
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        number = int(rng.integers(2, 40))
+        edges = rng.integers(0, number, (number - 1, 2))
+        packed = trees.pack_one(rng.random((number, 2)), np.empty((0, 2)), edges)
+        small = packed._component_count()
+        monkeypatch.setattr(trees, "SMALL", 0)
+        assert packed._component_count() == small
+        monkeypatch.undo()

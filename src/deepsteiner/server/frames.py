@@ -1,0 +1,33 @@
+"""How server and worker talk: frames of bytes through the worker's standard input and output."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from enum import IntEnum
+from typing import Any
+
+# To the worker: the length of a pickled (job, task, arguments).
+REQUEST = struct.Struct("!I")
+# From the worker: length, job, what it is, and a number (milliseconds, or an HTTP status).
+REPLY = struct.Struct("!IQBd")
+
+
+class Reply(IntEnum):
+    """What a frame from a worker holds."""
+
+    READY = 1
+    PROGRESS = 2
+    DONE = 3
+    ERROR = 4
+
+
+def pack_request(job: int, task: str, arguments: dict[str, Any] | None = None) -> bytes:
+    """Return the frame that asks a worker for a task; task "stop" ends the job it names."""
+    payload = pickle.dumps((job, task, arguments), protocol=5)
+    return REQUEST.pack(len(payload)) + payload
+
+
+def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:
+    """Return the frame with which a worker answers."""
+    return REPLY.pack(len(payload), job, kind, number) + payload

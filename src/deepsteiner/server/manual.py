@@ -1,0 +1,121 @@
+"""The API's own documentation page, made from its OpenAPI description; nothing is loaded."""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from typing import Any
+
+
+def manual_page(description: dict[str, Any]) -> str:
+    """Return the page that lists every route with its fields and an example."""
+    sections = [
+        _section(path, verb, route, description)
+        for path, verbs in description["paths"].items()
+        for verb, route in verbs.items()
+    ]
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>deepsteiner API</title>
+<link rel="icon" href="/page/icon.svg">
+<link rel="stylesheet" href="/docs/manual.css">
+</head>
+<body>
+<main>
+<h1>deepsteiner API <small>{escape(description["info"]["version"])}</small></h1>
+<p>JSON in, JSON out. Every refusal is <code>{{"error": "one sentence"}}</code> and names the limit
+it met. The machine-readable description is <a href="/openapi.json">openapi.json</a>;
+the playground is <a href="/">here</a>.</p>
+{"".join(sections)}
+</main>
+</body>
+</html>
+"""
+
+
+def _section(path: str, verb: str, route: dict[str, Any], description: dict[str, Any]) -> str:
+    return (
+        f"<section><h2><b>{verb.upper()}</b> <code>{escape(path)}</code></h2>"
+        f"<p>{escape(route.get('description') or route.get('summary', ''))}</p>"
+        f"{_parameters(route)}{_body(route, description)}{_answers(route)}</section>"
+    )
+
+
+def _parameters(route: dict[str, Any]) -> str:
+    rows = [
+        _row(one["name"], one["schema"], one.get("required", False))
+        for one in route.get("parameters", [])
+    ]
+    return _table(rows)
+
+
+def _body(route: dict[str, Any], description: dict[str, Any]) -> str:
+    content = route.get("requestBody", {}).get("content", {})
+    parts = []
+    for kind, media in content.items():
+        schema = _resolved(media.get("schema", {}), description)
+        fields = schema.get("properties", {})
+        required = schema.get("required", [])
+        rows = [_row(name, field, name in required) for name, field in fields.items()]
+        example = media.get("example") or {
+            name: field["examples"][0] for name, field in fields.items() if field.get("examples")
+        }
+        parts.append(f"{_table(rows)}<h3>Request, {escape(kind)}</h3>{_code(example)}")
+    return "".join(parts)
+
+
+def _answers(route: dict[str, Any]) -> str:
+    parts = []
+    for status, answer in route.get("responses", {}).items():
+        for media in answer.get("content", {}).values():
+            if "example" in media:
+                parts.append(f"<h3>Answer, {escape(status)}</h3>{_code(media['example'])}")
+    return f"<details><summary>Answers</summary>{''.join(parts)}</details>" if parts else ""
+
+
+def _row(name: str, schema: dict[str, Any], required: bool) -> str:
+    kinds = [schema, *schema.get("anyOf", [])]
+    kind = " or ".join(str(one["type"]) for one in kinds if "type" in one)
+    if "enum" in schema:
+        kind = ", ".join(map(str, schema["enum"]))
+    default = "required" if required else f"default {json.dumps(schema.get('default'))}"
+    words = escape(schema.get("description", ""))
+    return (
+        f"<tr><td><code>{escape(name)}</code></td><td>{escape(kind)}</td>"
+        f"<td>{escape(default)}</td><td>{words}</td></tr>"
+    )
+
+
+def _table(rows: list[str]) -> str:
+    return f"<table>{''.join(rows)}</table>" if rows else ""
+
+
+def _code(example: Any) -> str:
+    return f"<pre>{escape(example if isinstance(example, str) else readable_json(example))}</pre>"
+
+
+def readable_json(value: Any, indent: str = "") -> str:
+    """Return JSON with a line for every field, and lists on one line.
+
+    >>> print(readable_json({"points": [[0, 0], [1, 2]], "options": {}}))
+    {
+      "points": [[0, 0], [1, 2]],
+      "options": {}
+    }
+    """
+    if not isinstance(value, dict) or not value:
+        return json.dumps(value)
+    deeper = indent + "  "
+    fields = (
+        f"{deeper}{json.dumps(key)}: {readable_json(one, deeper)}" for key, one in value.items()
+    )
+    return "{\n" + ",\n".join(fields) + f"\n{indent}}}"
+
+
+def _resolved(schema: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
+    name = schema.get("$ref", "").rpartition("/")[2]
+    resolved: dict[str, Any] = description["components"]["schemas"][name] if name else schema
+    return resolved

@@ -1,0 +1,87 @@
+"""Running the server: a socket, the workers, uvicorn, and a clean end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from collections.abc import Iterable
+
+from ..core.errors import OptionError
+from .limits import Limits, default_workers
+from .pool import Pool
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def serve(
+    *,
+    host: str,
+    port: int,
+    open_browser: bool,
+    workers: int | None,
+    limits: Limits,
+    hosts: Iterable[str] = (),
+) -> None:
+    """Serve until Ctrl-C or a termination signal."""
+    with bound_socket(host, port) as listener:
+        if host not in LOOPBACK:
+            print(f"warning: {host} can be reached from other machines", file=sys.stderr)
+        # Ctrl-C is the normal way to end.
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(_serve(listener, host, open_browser, workers, limits, hosts))
+
+
+async def _serve(
+    listener: socket.socket,
+    host: str,
+    open_browser: bool,
+    workers: int | None,
+    limits: Limits,
+    hosts: Iterable[str],
+) -> None:
+    pool = Pool(limits, workers or default_workers())
+    pool.start()
+    await asyncio.sleep(0)
+    # The first worker is on its way; what it loads and what this process loads takes about as long.
+    from .app import create_app
+    from .guard import own_names
+    from .web import make_server
+
+    app = create_app(pool, hosts=own_names(host) | set(hosts))
+    url = address(host, listener.getsockname()[1])
+    await make_server(app, url, open_browser=open_browser).serve(sockets=[listener])
+
+
+def bound_socket(host: str, port: int) -> socket.socket:
+    """Return a socket bound to the address, or say why there is none."""
+    try:
+        family, kind, number, _, target = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+    except (socket.gaierror, UnicodeError):
+        raise OptionError(f"--host {host!r} is not an address or a known name") from None
+    listener = socket.socket(family, kind, number)
+    if sys.platform != "win32":  # where it would let two servers share the port
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(target)
+        listener.listen(2048)
+    except OSError as error:
+        listener.close()
+        reason = error.strerror or str(error)
+        raise OptionError(
+            f"cannot serve on {host} port {port}: {reason.lower()}; --port 0 takes a free port"
+        ) from None
+    return listener
+
+
+def address(host: str, port: int) -> str:
+    """Return the address to type into a browser.
+
+    >>> address("::1", 8000), address("0.0.0.0", 8000)
+    ('http://[::1]:8000', 'http://127.0.0.1:8000')
+    """
+    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    return f"http://[{shown}]:{port}" if ":" in shown else f"http://{shown}:{port}"

@@ -1,0 +1,488 @@
+"""The server's API, with its real workers: what it answers, and how it refuses."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from deepsteiner.core.solution import Solution
+
+pytest.importorskip("fastapi", reason="the server needs the [serve] extra")
+httpx = pytest.importorskip("httpx", reason="the server's tests need httpx")
+
+SAMPLES = ["random", "D1", "D2", "D3", "lattice", "clustered"]
+SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+LIMITS = "points=400, trace_points=40, relays=500, body_bytes=60_000, time_limit=20.0"
+SERVE = f"""
+from deepsteiner.server.limits import Limits
+from deepsteiner.server.run import serve
+serve(host="127.0.0.1", port=0, open_browser=False, workers=2, limits=Limits({LIMITS}))
+"""
+needs_torch = pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Return a client of a real server, which is a process of its own."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SERVE], stdout=subprocess.PIPE, text=True
+    ) as server:
+        address = server.stdout.readline().split()[-1]
+        with httpx.Client(base_url=address, timeout=60) as client:
+            yield client
+        server.terminate()
+
+
+def random_points(n: int, seed: int = 0) -> list[list[float]]:
+    return np.random.default_rng(seed).random((n, 2)).tolist()
+
+
+def solve(client, points, method="exact", **fields):
+    answer = client.post("/api/solve", json={"points": points, "method": method, **fields})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def sentence(answer) -> str:
+    """Return the sentence of a refusal, which has nothing else in it."""
+    body = answer.json()
+    assert list(body) == ["error"]
+    assert "\n" not in body["error"]
+    assert "Traceback" not in body["error"]
+    return body["error"]
+
+
+# --- facts --------------------------------------------------------------------------------------
+
+
+def test_health_tells_version_workers_and_queue(client):
+    solve(client, SQUARE)
+    health = client.get("/healthz").json()
+    assert health["status"] == "ok"
+    assert health["workers"] >= 1
+    assert health["queue"] == 0
+
+
+def test_methods_are_described_without_options_that_touch_files(client):
+    methods = {one["name"]: one for one in client.get("/api/methods").json()}
+    assert methods["exact"]["available"] is True
+    assert methods["exact"]["takes_start"] is True
+    assert methods["policy"]["needs"] == ["torch"]
+    names = {option["name"] for one in methods.values() for option in one["options"]}
+    assert names.isdisjoint({"save_fsts", "load_fsts", "threads", "start"})
+    model = next(one for one in methods["policy"]["options"] if one["name"] == "model")
+    assert model["default"] in model["choices"]
+
+
+def test_limits_are_told(client):
+    limits = client.get("/api/limits").json()
+    assert (limits["points"], limits["body_bytes"], limits["queue"]) == (400, 60_000, 512)
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_samples(client, name):
+    points = client.get(f"/api/samples/{name}").json()["points"]
+    assert len(points) == {"D1": 10, "D2": 20, "D3": 10}.get(name, 24)
+    other = client.get(f"/api/samples/{name}?seed=5").json()["points"]
+    assert (points == other) == (name == "lattice")
+
+
+# --- solving ------------------------------------------------------------------------------------
+
+
+def test_solve_finds_the_optimum(client, golden):
+    instances, optima = golden("u20", 5)
+    for points, optimum in zip(instances, optima, strict=True):
+        found = solve(client, points.tolist())
+        assert found["solution"]["status"] == "optimal"
+        assert found["solution"]["length"] == pytest.approx(optimum, rel=1e-9)
+        assert found["mst_length"] > optimum
+        Solution.from_dict(found["solution"]).validate(strict=True)
+
+
+@pytest.mark.parametrize("points", [[[2, 3]], [[0, 0], [3, 4]], [[1, 1]] * 4, [*SQUARE, *SQUARE]])
+def test_solve_takes_few_and_repeated_points(client, points):
+    found = solve(client, points)["solution"]
+    assert found["status"] == "optimal"
+    assert found["terminals"] == points
+
+
+def test_answers_carry_the_time_of_the_solve(client):
+    answer = client.post("/api/solve", json={"points": SQUARE})
+    name, _, milliseconds = answer.headers["server-timing"].partition(";dur=")
+    assert name == "solve"
+    assert 0 < float(milliseconds) < 20_000
+
+
+def test_time_limit_returns_the_best_tree(client):
+    found = solve(client, random_points(400), "exact", time_limit=0)["solution"]
+    assert found["status"] == "time_limit"
+    Solution.from_dict(found)
+
+
+def test_seed_and_options_reach_the_method(client):
+    first, again, other = (
+        solve(client, random_points(12), "rand1", seed=seed, options={"distribution": "normal"})
+        for seed in (1, 1, 2)
+    )
+    assert first["solution"]["edges"] == again["solution"]["edges"]
+    assert first["solution"]["steiner_points"] != other["solution"]["steiner_points"]
+
+
+def test_relays_leave_no_longer_edge(client):
+    found = solve(client, SQUARE, max_edge=0.25)
+    tree = Solution.from_dict(found["solution"])
+    expected = tree.with_max_edge(0.25)
+    assert found["relays"] == expected.steiner_points[len(tree.steiner_points) :].tolist()
+    assert len(found["relays"]) == 9
+
+
+def test_start_is_used_moved_or_not_needed(client):
+    points = np.array(random_points(30))
+    before = solve(client, points.tolist())["solution"]
+    assert solve(client, points.tolist(), start=before)["start"] == "used"
+    moved = points + 0.01 * np.random.default_rng(1).random(points.shape)
+    found = solve(client, moved.tolist(), start=before)
+    assert found["start"] == "moved"
+    assert found["solution"]["status"] == "optimal"
+    assert found["solution"]["terminals"] == moved.tolist()
+    fewer = solve(client, moved[:25].tolist(), start=before)
+    assert fewer["start"] == "does not fit"
+    assert solve(client, moved.tolist(), "mst", start=before)["start"] == "not taken by mst"
+    small = solve(client, SQUARE)["solution"]
+    assert solve(client, SQUARE, start=small)["start"] == "not needed"
+
+
+# --- streams ------------------------------------------------------------------------------------
+
+
+def events(lines):
+    """Yield (event, data) pairs of a stream of lines."""
+    name = ""
+    for line in lines:
+        if line.startswith("event: "):
+            name = line.removeprefix("event: ")
+        elif line.startswith("data: "):
+            yield name, json.loads(line.removeprefix("data: "))
+
+
+def test_stream_reports_progress_and_ends_with_the_solution(client):
+    body = {"points": random_points(300), "method": "exact"}
+    with client.stream("POST", "/api/solve/stream", json=body) as answer:
+        assert answer.headers["content-type"].startswith("text/event-stream")
+        found = list(events(answer.iter_lines()))
+    names = [name for name, _ in found]
+    assert names[0] == "job"
+    assert names[-1] == "solution"
+    assert set(names[1:-1]) == {"progress"}
+    progress = [data for name, data in found if name == "progress"]
+    assert all(one["lower_bound"] <= one["length"] for one in progress)
+    assert all(one["gap"] >= 0 for one in progress)
+    assert found[-1][1]["solution"]["status"] == "optimal"
+
+
+def test_stream_of_a_refused_solve_ends_with_an_error(client):
+    body = {"points": SQUARE, "method": "magic"}
+    with client.stream("POST", "/api/solve/stream", json=body) as answer:
+        found = list(events(answer.iter_lines()))
+    assert found[-1][0] == "error"
+    assert "unknown method 'magic'" in found[-1][1]["error"]
+
+
+def test_unknown_job_cannot_be_cancelled(client):
+    answer = client.delete("/api/jobs/0123456789abcdef")
+    assert answer.status_code == 404
+    assert "no such job" in sentence(answer)
+
+
+# --- traces -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("points", [SQUARE, random_points(25, 4), [*random_points(9), *SQUARE * 2]])
+def test_exact_trace_leads_to_the_tree(client, points):
+    answer = client.post("/api/trace", json={"points": points, "method": "exact"}).json()
+    trace, solution = answer["trace"], answer["solution"]
+    assert trace["complete"] is True
+    assert "trace" not in solution["info"]
+    chosen = [trace["fsts"][number] for number in trace["chosen"]]
+    assert sum(tree["length"] for tree in chosen) == pytest.approx(solution["length"])
+    assert {t for tree in chosen for t in tree["terminals"]} <= set(range(len(points)))
+    values = [one["value"] for one in trace["rounds"] if one["node"] == 0]
+    assert values == sorted(values)
+    assert values[-1] <= solution["length"] * (1 + 1e-9)
+    assert trace["rounds"][0]["violated"] or trace["rounds"][-1]["violated"] == []
+    for one in trace["rounds"]:
+        assert all(0 <= number < len(trace["fsts"]) for number, _ in one["x"])
+        assert all(0 <= t < len(points) for members in one["violated"] for t in members)
+
+
+def test_trace_of_two_points_is_empty(client):
+    answer = client.post("/api/trace", json={"points": [[0, 0], [1, 1]], "method": "exact"}).json()
+    assert answer["trace"]["fsts"] == []
+    assert answer["trace"]["complete"] is True
+
+
+@needs_torch
+@pytest.mark.slow
+def test_policy_trace_shows_the_steps(client):
+    points = random_points(8)
+    answer = client.post("/api/trace", json={"points": points, "method": "policy"}).json()
+    steps, nodes = answer["trace"], np.array(points)
+    assert any(step["kept"] for step in steps)
+    for step in steps:
+        assert step["candidates"][step["chosen_index"]] == pytest.approx(step["chosen"])
+        assert sum(step["probabilities"]) == pytest.approx(1.0, abs=1e-3)
+        with_it = np.concatenate((nodes, [step["chosen"]]))
+        ends = with_it[np.array(step["edges"])]
+        length = np.linalg.norm(ends[:, 0] - ends[:, 1], axis=1).sum()
+        assert length == pytest.approx(step["length"], rel=1e-6)
+        nodes = with_it if step["kept"] else nodes
+    assert len(nodes) == len(points) + len(answer["solution"]["steiner_points"])
+
+
+# --- files --------------------------------------------------------------------------------------
+
+
+def read(client, text, name):
+    return client.post("/api/read", content=text, headers={"X-Filename": name})
+
+
+def test_read_csv(client):
+    found = read(client, "x,y\n0,0\n1,2.5\n", "my%20points.csv").json()
+    assert found["points"] == [[0.0, 0.0], [1.0, 2.5]]
+    assert found["crs"] is None
+    assert found["note"] == "2 points from my points.csv"
+
+
+def test_read_tells_the_format_by_content_where_the_name_does_not(client):
+    found = read(client, json.dumps(SQUARE), "").json()
+    assert found["points"] == SQUARE
+
+
+def test_read_takes_the_first_of_several_instances(client):
+    found = read(client, json.dumps({"points": [SQUARE, SQUARE[:3]]}), "two.json").json()
+    assert found["points"] == SQUARE
+    assert "the first of 2 instances" in found["note"]
+
+
+def test_read_projects_longitudes_and_latitudes(client):
+    pytest.importorskip("pyproj")
+    cities = {"type": "MultiPoint", "coordinates": [[13.4, 52.5], [11.6, 48.1]]}
+    found = read(client, json.dumps(cities), "cities.geojson").json()
+    assert found["crs"] == "EPSG:4326"
+    kilometres = np.hypot(*np.subtract(*found["points"])) / 1000
+    assert kilometres == pytest.approx(506, abs=5)
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "words"),
+    [
+        (b"\x1f\x8b123", "points.csv.gz", "packed files are not read"),
+        (b"PK\x03\x04123", "points.npz", "packed files are not read"),
+        (b"x,y\n1,2", "points.npy", ".npy is not read here"),
+        (b"x,y\n1,b\n", "points.csv", "line 2"),
+        (b"", "points.csv", "is empty"),
+        (b"1 2\n" * 500, "points.txt", "at most 400"),
+    ],
+)
+def test_read_refuses(client, content, name, words):
+    answer = read(client, content, name)
+    assert answer.status_code == 422
+    assert words in sentence(answer)
+
+
+@pytest.mark.parametrize("format", ["json", "geojson", "csv", "svg", "png"])
+def test_export(client, format):
+    solution = solve(client, random_points(10))["solution"]
+    answer = client.post("/api/export", json={"solution": solution, "format": format})
+    assert answer.status_code == 200
+    assert f'filename="steiner-tree.{format}"' in answer.headers["content-disposition"]
+    if format == "svg":
+        assert ElementTree.parse(io.BytesIO(answer.content)).getroot().tag.endswith("svg")
+    elif format == "png":
+        assert answer.content.startswith(b"\x89PNG")
+    else:
+        from deepsteiner.io.solution_files import load_solution
+
+        back = load_solution(io.BytesIO(answer.content), format=format)
+        assert back.to_dict() == solution
+
+
+def test_export_with_relays(client):
+    solution = solve(client, SQUARE)["solution"]
+    body = {"solution": solution, "format": "json", "max_edge": 0.25}
+    found = client.post("/api/export", json=body).json()
+    assert found["info"]["relays"] == 9
+    assert len(found["steiner_points"]) == 2 + 9
+
+
+# --- refusals -----------------------------------------------------------------------------------
+
+MANY = [[float(k), 0.0] for k in range(401)]
+BAD_BODIES = [
+    ("/api/solve", {}, 422, "points is missing"),
+    ("/api/solve", [], 422, "body"),
+    ("/api/solve", {"points": []}, 422, "points"),
+    ("/api/solve", {"points": "0,0"}, 422, 'points: input should be a valid list, got "0,0"'),
+    ("/api/solve", {"points": [[0, 0], [1]]}, 422, "points[1]"),
+    ("/api/solve", {"points": [[0, 0], [1, 2, 3]]}, 422, "points[1]"),
+    ("/api/solve", {"points": [[0, "1"]]}, 422, 'points[0][1]: input should be a valid number'),
+    ("/api/solve", {"points": [[0, True]]}, 422, "points[0][1]"),
+    ("/api/solve", {"points": [[0, None]]}, 422, "points[0][1]"),
+    ("/api/solve", {"points": [[0, 10**400]]}, 422, "points"),
+    ("/api/solve", {"points": [[1e300, 0], [-1e300, 0], [0, 0]]}, 422, "points"),
+    ("/api/solve", {"points": MANY}, 413, "at most 400 points, got 401"),
+    ("/api/solve", {"points": SQUARE, "method": "magic"}, 422, "unknown method 'magic'"),
+    ("/api/solve", {"points": SQUARE, "method": 3}, 422, "method"),
+    ("/api/solve", {"points": SQUARE, "speed": 3}, 422, "speed is not a field of this request"),
+    ("/api/solve", {"points": SQUARE, "options": {"x": 1}}, 422, "no option 'x'"),
+    ("/api/solve", {"points": SQUARE, "options": {"save_fsts": "/tmp/x"}, "method": "exact"},
+     422, "option 'save_fsts' of method 'exact' cannot be set"),
+    ("/api/solve", {"points": SQUARE, "options": {"load_fsts": "/etc/passwd"}, "method": "exact"},
+     422, "cannot be set by a request"),
+    ("/api/solve", {"points": SQUARE, "options": {"start": {}}, "method": "exact"},
+     422, "cannot be set by a request"),
+    ("/api/solve", {"points": SQUARE, "options": {"model": "/etc"}, "method": "policy"},
+     422, "model must be one that is shipped"),
+    ("/api/solve", {"points": SQUARE, "method": "local", "options": {"effort": "x" * 9999}},
+     422, " ..."),
+    ("/api/solve", {"points": SQUARE, "time_limit": -1}, 422, "time_limit"),
+    ("/api/solve", {"points": SQUARE, "time_limit": 21}, 422, "at most 20 s, got 21"),
+    ("/api/solve", {"points": SQUARE, "seed": -1}, 422, "seed"),
+    ("/api/solve", {"points": SQUARE, "seed": 1.5}, 422, "seed"),
+    ("/api/solve", {"points": SQUARE, "max_edge": 0}, 422, "max_edge"),
+    ("/api/solve", {"points": SQUARE, "max_edge": 1e-6}, 422, "at most 500"),
+    ("/api/solve", {"points": random_points(30), "start": {"x": 1}, "method": "exact"},
+     422, "the solution"),
+    ("/api/solve", {"points": SQUARE, "format": "xml"}, 422, "format"),
+    ("/api/solve/stream", {"points": MANY}, 413, "at most 400 points, got 401"),
+    ("/api/solve/stream", {"points": SQUARE, "time_limit": 21}, 422, "at most 20 s"),
+    ("/api/trace", {"points": MANY[:41]}, 413, "at most 40 traced points, got 41"),
+    ("/api/trace", {"points": SQUARE, "method": "greedy"}, 422, "method"),
+    ("/api/export", {"solution": {}, "format": "json"}, 422, "format"),
+    ("/api/export", {"solution": {}, "format": "exe"}, 422, "format"),
+    ("/api/export", {"format": "svg"}, 422, "solution is missing"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "body", "status", "words"), BAD_BODIES)
+def test_bad_body_is_refused_in_one_sentence(client, path, body, status, words):
+    answer = client.post(path, json=body)
+    assert answer.status_code == status
+    assert words in sentence(answer)
+    assert len(answer.content) < 1000
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "body"),
+        (b"{", "not valid JSON"),
+        (b"\xff\xfe\x00", "body"),
+        (b'{"points": [[0, NaN]]}', "points[0][1]"),
+        (b'{"points": [[0, 1e999]]}', "points[0][1]"),
+        (b'{"points": [[0, ' + b"9" * 5000 + b"]]}", "body"),
+        (b"[" * 50_000, "body"),
+        (b'{"points": [[0,0]], "options": ' + b'{"a":' * 900 + b"1" + b"}" * 901, "nested"),
+    ],
+)
+def test_malformed_body_is_refused_in_one_sentence(client, content, words):
+    answer = client.post(
+        "/api/solve", content=content, headers={"content-type": "application/json"}
+    )
+    assert answer.status_code in (400, 422)
+    assert words in sentence(answer)
+
+
+def test_body_must_be_announced_as_json(client):
+    answer = client.post("/api/solve", content=json.dumps({"points": SQUARE}))
+    assert answer.status_code == 422
+    assert "Content-Type application/json" in sentence(answer)
+
+
+@pytest.mark.parametrize("announced", [True, False])
+def test_large_body_is_refused(client, announced):
+    content = b'{"points": [' + b"[0.25, 0.75]," * 10_000
+    pieces = content if announced else iter([content[:50_000], content[50_000:]])
+    answer = client.post("/api/solve", content=pieces, headers={"content-type": "application/json"})
+    assert answer.status_code == 413
+    assert "at most 60000 bytes" in sentence(answer)
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "status", "words"),
+    [
+        ("GET", "/api/nothing", 404, "there is nothing at /api/nothing"),
+        ("GET", "/page/nothing.js", 404, "there is nothing at /page/nothing.js"),
+        ("GET", "/page/../app.py", 404, "there is nothing at"),
+        ("GET", "/page/%2e%2e/app.py", 404, "there is nothing at"),
+        ("GET", "/api/solve", 405, "GET is not served at /api/solve"),
+        ("GET", "/api/samples/D9", 404, "no sample 'D9'"),
+        ("GET", "/api/samples/D1?n=11", 422, "D1 has 10 points"),
+        ("GET", "/api/samples/random?n=0", 422, "n: "),
+        ("GET", "/api/samples/random?n=401", 413, "at most 400 points, got 401"),
+        ("GET", "/api/samples/random?seed=x", 422, "seed: "),
+    ],
+)
+def test_bad_address_is_refused_in_one_sentence(client, verb, path, status, words):
+    answer = client.request(verb, path)
+    assert answer.status_code == status
+    assert words in sentence(answer)
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"Host": "127.0.0.1:8321"}, 200),
+        ({"Host": "localhost"}, 200),
+        ({"Host": "[::1]:8321"}, 200),
+        ({"Host": "evil.example"}, 403),
+        ({"Host": "127.0.0.1.evil.example"}, 403),
+        ({"Host": "a:b:c"}, 403),
+        ({"Host": "localhost:80", "Origin": "http://localhost:80"}, 200),
+        ({"Origin": "http://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+    ],
+)
+def test_other_hosts_and_sites_are_refused(client, headers, status):
+    answer = client.post("/api/solve", json={"points": SQUARE}, headers=headers)
+    assert answer.status_code == status
+    if status != 200:
+        sentence(answer)
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/docs", "/api/nothing", "/api/solve", "/"])
+def test_every_answer_is_guarded(client, path):
+    headers = client.get(path).headers
+    assert "default-src 'self'" in headers["content-security-policy"]
+    assert "unsafe" not in headers["content-security-policy"]
+    assert headers["x-content-type-options"] == "nosniff"
+
+
+# --- documentation ------------------------------------------------------------------------------
+
+
+def test_docs_show_every_route_and_load_nothing_from_elsewhere(client):
+    page = client.get("/docs").text
+    for path in client.get("/openapi.json").json()["paths"]:
+        assert f"<code>{path.replace('&', '&amp;')}</code>" in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<script" not in page
+    assert client.get("/docs/manual.css").headers["content-type"].startswith("text/css")
+
+
+def test_examples_of_the_docs_work(client):
+    description = client.get("/openapi.json").json()
+    for name in ("SolveBody", "TraceBody"):
+        fields = description["components"]["schemas"][name]["properties"]
+        example = {key: one["examples"][0] for key, one in fields.items() if "examples" in one}
+        path = {"SolveBody": "/api/solve", "TraceBody": "/api/trace"}[name]
+        assert client.post(path, json=example).status_code == 200

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +18,7 @@ from deepsteiner.core.method import Run
 from deepsteiner.core.points import Frame
 from deepsteiner.core.progress import Monitor
 from deepsteiner.core.relax import refine, relax
+from deepsteiner.core.triangulation import TILED_FROM
 from deepsteiner.search import local
 from deepsteiner.search.listing import list_trees, survey
 from deepsteiner.search.windows import Pass, WindowSearch, cells_of, first_choice
@@ -180,6 +186,36 @@ def test_stopping_anywhere_leaves_a_tree():
         assert solution.length <= spanning * (1 + 1e-12)
 
 
+def test_stopping_many_points_anywhere_leaves_a_tree():
+    points = uniform(TILED_FROM + 2000)
+    for stop_at in (1, 3, 8, 12, 16, 20, 30):
+        count = itertools.count(1)
+        solution = solve_local(
+            points, effort="fast", on_progress=lambda _, c=count, s=stop_at: next(c) < s
+        )
+        expected = "interrupted" if next(count) > stop_at else "feasible"
+        assert solution.validate(strict=True).status == expected
+
+
+def test_limits_and_reports_at_scale():
+    points = uniform(60_000)
+    reports: list[ds.Progress] = []
+    began = time.perf_counter()
+    solution = solve_local(points, time_limit=1.5, on_progress=reports.append).validate(strict=True)
+    assert solution.status == "time_limit"
+    assert time.perf_counter() - began < 6.0
+    silences = np.diff([report.elapsed for report in reports])
+    assert np.quantile(silences, 0.9) < 0.5
+
+
+def test_the_best_effort_is_never_worse_where_points_tie():
+    for seed in range(3):
+        points = np.random.default_rng(seed).permutation(400)[:160]
+        points = np.stack(np.divmod(points, 20), axis=1).astype(float)
+        default, best = (solve_local(points, effort=effort) for effort in ("default", "best"))
+        assert best.validate(strict=True).length <= default.length * (1 + 1e-12)
+
+
 def test_the_trace_lists_improving_steps():
     trace = solve_local(uniform(300), trace=True).info["trace"]
     assert trace[0]["step"] == "start"
@@ -187,12 +223,35 @@ def test_the_trace_lists_improving_steps():
     assert all(a["length"] >= b["length"] for a, b in itertools.pairwise(trace))
 
 
-def test_without_a_linear_programme(monkeypatch):
-    from deepsteiner.exact import concat
+WITHOUT_HIGHSPY = """
+import json, sys
+sys.modules["highspy"] = None
+import numpy as np
+import deepsteiner as ds
+result = {}
+for method, name, count in (("local", "u100", 10), ("local", "c100", 3), ("exact", "u50", 3)):
+    with np.load(f"{sys.argv[1]}/{name}.npz") as data:
+        solutions = [ds.solve(points, method) for points in data["points"][:count]]
+        optima = data["optimal_length"][:count]
+    for solution in solutions:
+        solution.validate(strict=True)
+    result[f"{method} {name}"] = {
+        "gaps": [100.0 * (s.length / o - 1.0) for s, o in zip(solutions, optima)],
+        "status": [s.status for s in solutions],
+    }
+print(json.dumps(result))
+"""
 
-    monkeypatch.setattr(concat.importlib.util, "find_spec", lambda name: None)
-    solution = solve_local(uniform(500)).validate(strict=True)
-    assert solution.length < ds.solve(uniform(500), "mst").length * 0.975
+
+def test_without_highspy():
+    folder = Path(__file__).parent / "golden"
+    command = [sys.executable, "-c", WITHOUT_HIGHSPY, str(folder)]
+    result = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+    for name in ("local u100", "local c100"):
+        assert np.mean(result[name]["gaps"]) <= 0.02
+        assert set(result[name]["status"]) == {"feasible"}
+    for gap, status in zip(result["exact u50"]["gaps"], result["exact u50"]["status"], strict=True):
+        assert status == "feasible" or abs(gap) < 1e-9
 
 
 def degenerate(name: str) -> np.ndarray:

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import minimum_spanning_tree
+from ..core.mst import monitored_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.relax import refine_batch
@@ -71,7 +71,7 @@ INFO = MethodInfo(
 def solve(run: Run, options: Options) -> Tree:
     """Run one of the two heuristics on one instance."""
     run.monitor.report("spanning tree", 0, 1)
-    tree = minimum_spanning_tree(run.points)
+    tree = monitored_spanning_tree(run.points, run.monitor)
     build = _joined if options.variant == "incremental" else _inserted
     steiner, edges = build(run, tree)
     steiner, edges = refine_in_pieces(run, steiner, edges)

@@ -26,12 +26,14 @@ from typing import Any
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import minimum_spanning_tree
+from ..core.mst import monitored_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.relax import refine_batch
 from ..core.threads import share
 from ..core.trees import tree_length
+from ..core.triangulation import triangulate
+from ..core.waiting import Stopped, Watch
 from .thompson import refine_in_pieces
 
 BATCH_LIMIT = 256
@@ -59,10 +61,10 @@ def solve(run: Run, options: Options) -> Tree:
 
     n = len(run.points)
     run.monitor.report("spanning tree", 0, 3)
-    tree = minimum_spanning_tree(run.points)
+    tree = monitored_spanning_tree(run.points, run.monitor)
     triangles = neighbours = np.empty((0, 3), dtype=np.int64)
     if run.monitor.report("triangulation", 1, 3, tree_length(run.points, tree)):
-        triangles, neighbours = triangulation(run.points)
+        triangles, neighbours = triangulation(run.points, Watch(run.monitor))
     trees = list_trees(run.points, tree, triangles, neighbours, len(triangles))
     number, terminals, places, lengths, replaced = trees
     parent = np.arange(n)
@@ -95,24 +97,27 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     )
 
 
-def triangulation(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return Delaunay triangles and, for each, the ones across its edges; none on a line."""
+def triangulation(points: FloatArray, watch: Watch | None = None) -> tuple[IntArray, IntArray]:
+    """Return Delaunay triangles and, for each, the ones across its edges.
+
+    None on a line, nor where the watch stops it.
+    """
     n = len(points)
     if n <= BATCH_LIMIT:
-        from .delaunay_kernels import triangulate
+        from .delaunay_kernels import triangulate as wrap
 
         triangles = np.empty((2 * n, 3), dtype=np.int64)
         neighbours = np.empty((2 * n, 3), dtype=np.int64)
-        count = triangulate(points, triangles, neighbours)
+        count = wrap(points, triangles, neighbours)
         return triangles[:count], neighbours[:count]
-    from scipy.spatial import Delaunay, QhullError
+    from scipy.spatial import QhullError
 
     try:
-        found = Delaunay(points)
-    except QhullError:
+        found = triangulate(points, watch=watch)
+    except (QhullError, Stopped):
         nothing = np.empty((0, 3), dtype=np.int64)
         return nothing, nothing
-    return found.simplices.astype(np.int64), found.neighbors.astype(np.int64)
+    return found.triangles, found.adjacency(n)[0]
 
 
 def _chosen(run: Run, trees: Any, taken: IntArray) -> list[dict[str, Any]]:

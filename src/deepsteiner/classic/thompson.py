@@ -20,12 +20,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import minimum_spanning_tree
+from ..core.mst import monitored_spanning_tree
 from ..core.options import NoOptions as Options
 from ..core.points import FloatArray, IntArray
 from ..core.relax import refine, refine_batch
 from ..core.threads import share
 from ..core.trees import tree_length
+from ..core.waiting import Stopped, Watch
 
 INFO = MethodInfo(
     name="thompson",
@@ -49,7 +50,7 @@ def solve(run: Run, options: Options) -> Tree:
 
     n = len(run.points)
     run.monitor.report("spanning tree", 0, 1)
-    tree = minimum_spanning_tree(run.points)
+    tree = monitored_spanning_tree(run.points, run.monitor)
     length = tree_length(run.points, tree)
     state = begin(run.points, tree)
     points, counts = state[0], state[5]
@@ -87,30 +88,41 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     )
 
 
-def refine_in_pieces(run: Run, steiner: FloatArray, edges: IntArray) -> tuple[FloatArray, IntArray]:
+def refine_in_pieces(
+    run: Run, steiner: FloatArray, edges: IntArray, reserve: float = 0.0
+) -> tuple[FloatArray, IntArray]:
     """Refine a tree over `run.points`, reporting on the way; return its Steiner points and edges.
 
     Trees of more than _PIECE edges are cut at terminals and refined piece by piece, so that limits
     hold at any size; angles between edges of different pieces then stay as they are, and pieces
-    that a limit leaves out come back unrefined.
+    that a limit leaves out (`reserve` seconds before it) come back unrefined.
     """
-    from .thompson_kernels import piece_labels
-
-    n = len(run.points)
     if len(edges) <= _PIECE:
         steiner, edges = refine(run.points, steiner, edges)
     else:
-        labels = piece_labels(n, edges, _PIECE)
-        order = np.argsort(labels, kind="stable")
-        bounds = np.flatnonzero(np.diff(labels[order])) + 1
-        steiner, edges = _refine_each(run, steiner, [edges[r] for r in np.split(order, bounds)])
+        watch = Watch(run.monitor, reserve)
+        try:
+            pieces = watch.wait("refining", lambda: _pieces(len(run.points), edges))
+        except Stopped:
+            return steiner, edges
+        steiner, edges = _refine_each(run, steiner, pieces, watch)
     length = tree_length(np.concatenate((run.points, steiner)), edges)
     run.monitor.report("done", 1, 1, length)
     return steiner, edges
 
 
+def _pieces(n: int, edges: IntArray) -> list[IntArray]:
+    """Return the edges of connected pieces of a tree, cut at terminals."""
+    from .thompson_kernels import piece_labels
+
+    labels = piece_labels(n, edges, _PIECE)
+    order = np.argsort(labels, kind="stable")
+    bounds = np.flatnonzero(np.diff(labels[order])) + 1
+    return [edges[rows] for rows in np.split(order, bounds)]
+
+
 def _refine_each(
-    run: Run, steiner: FloatArray, pieces: list[IntArray]
+    run: Run, steiner: FloatArray, pieces: list[IntArray], watch: Watch
 ) -> tuple[FloatArray, IntArray]:
     """Refine connected pieces of a tree, one by one, and put them together again."""
     n = len(run.points)
@@ -118,12 +130,12 @@ def _refine_each(
     linked: list[IntArray] = []
     total = n
     for done, piece in enumerate(pieces):
-        run.monitor.report("refining", done, len(pieces))
+        going = watch.go_on("refining", done, len(pieces))
         nodes, local = np.unique(piece, return_inverse=True)
         terminals = nodes[nodes < n]
         own = steiner[nodes[nodes >= n] - n]
         local = local.reshape(-1, 2).astype(np.int64)
-        if run.monitor.stop_reason is None:
+        if going:
             own, local = refine(run.points[terminals], own, local)
         names = np.concatenate((terminals, total + np.arange(len(own))))
         linked.append(names[local])

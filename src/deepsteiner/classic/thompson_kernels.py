@@ -237,7 +237,7 @@ def insert_batch(
         write_edges(start, degree, neighbours, counts[0], edges[b])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def piece_labels(n: int, edges: Array, size: int) -> Array:
     """Return a label per edge that cuts a tree, at terminals 0..n-1, into connected pieces.
 

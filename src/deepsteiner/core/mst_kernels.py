@@ -50,7 +50,7 @@ def prim_batch(points: Array, edges: Array, first: int, last: int) -> None:
         prim(points[b], edges[b])
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def find(parent: Array, node: int) -> int:
     """Return the representative of `node`, halving the path on the way."""
     while parent[node] != node:
@@ -59,7 +59,7 @@ def find(parent: Array, node: int) -> int:
     return node
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def kruskal(n: int, pairs: Array, order: Array, edges: Array) -> int:
     """Take `pairs` in `order`, keep those that join two parts; return how many were kept."""
     parent = np.arange(n)
@@ -77,7 +77,7 @@ def kruskal(n: int, pairs: Array, order: Array, edges: Array) -> int:
     return kept
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def triangle_edges(simplices: Array, neighbors: Array) -> Array:
     """Return every edge of a triangulation once, as (E, 2)."""
     count = 0
@@ -96,7 +96,7 @@ def triangle_edges(simplices: Array, neighbors: Array) -> Array:
     return edges
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def squared_lengths(points: Array, pairs: Array) -> Array:
     """Return the squared length of every pair."""
     result = np.empty(pairs.shape[0])

@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from ..core.mst import minimum_spanning_tree, sparse_candidates
+from ..core.mst import minimum_spanning_tree, spanning_tree_among, sparse_candidates
 from ..core.points import FloatArray, IntArray
+from ..core.progress import Monitor
+from ..core.triangulation import TILED_FROM
+from ..core.waiting import Watch
 from .workers import Workers
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
@@ -85,12 +88,14 @@ class Ground:
     cross: tuple[IntArray, FloatArray, IntArray, IntArray]
 
 
-def survey(points: FloatArray, workers: Workers) -> Ground:
-    """Triangulate, span, and find which terminals are close."""
+def survey(
+    points: FloatArray, workers: Workers, neighbours: tuple[IntArray, IntArray] | None = None
+) -> Ground:
+    """Find which terminals are close, among neighbours as `triangulated` gives them."""
     from . import neighbour_kernels as kernels
 
     n = len(points)
-    graph, tree = _graph(points)
+    graph, tree = neighbours or triangulated(points, workers)
     difference = points[tree[:, 0]] - points[tree[:, 1]]
     lengths = np.hypot(difference[:, 0], difference[:, 1])
     order = np.argsort(lengths, kind="stable")
@@ -112,8 +117,13 @@ def survey(points: FloatArray, workers: Workers) -> Ground:
     return Ground(points, tree, lengths[order], bottlenecks, close[0], close[1])
 
 
-def _graph(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return neighbour pairs by length, and a minimum spanning tree among them."""
+def triangulated(
+    points: FloatArray, workers: Workers, watch: Watch | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return neighbour pairs by length, and a minimum spanning tree among them.
+
+    Raises Stopped where the watch stops it, which it can from some ten thousand points on.
+    """
     from ..core import mst_kernels as kernels
 
     n = len(points)
@@ -123,8 +133,19 @@ def _graph(points: FloatArray) -> tuple[IntArray, IntArray]:
         triangles, neighbours = np.empty((2, 2 * n, 3), dtype=np.int64)
         count = triangulate(points, triangles, neighbours)
         pairs = kernels.triangle_edges(triangles[:count], neighbours[:count])
-    else:
-        pairs = sparse_candidates(points)
+        return _spanned(points, pairs)
+    patient = watch if n > TILED_FROM else None
+    pairs = sparse_candidates(points, threads=workers.threads, watch=patient)
+    if patient is None:
+        return _spanned(points, pairs)
+    return patient.wait("spanning tree", lambda: _spanned(points, pairs))
+
+
+def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """Return pairs by length, and a minimum spanning tree among them."""
+    from ..core import mst_kernels as kernels
+
+    n = len(points)
     squared = kernels.squared_lengths(points, pairs)
     order = np.argsort(squared, kind="stable")
     pairs, squared = pairs[order], squared[order]
@@ -133,17 +154,20 @@ def _graph(points: FloatArray) -> tuple[IntArray, IntArray]:
     if n > SMALL and squared[0] >= (_PRECISE * extent) ** 2:
         kernels.kruskal(n, pairs, np.arange(len(pairs)), tree)
         return pairs, tree
-    tree = minimum_spanning_tree(points)
+    tree = spanning_tree_among(points, pairs) if n > SMALL else minimum_spanning_tree(points)
     both = np.sort(np.concatenate((pairs, tree)), axis=1)
     both = np.unique(both, axis=0)
     squared = kernels.squared_lengths(points, both)
     return both[np.argsort(squared, kind="stable")], tree
 
 
-def list_trees(ground: Ground, workers: Workers, largest: int, tell: Tell) -> Listing:
+def list_trees(
+    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch | None = None
+) -> Listing:
     """List full Steiner trees of up to `largest` terminals (3 to 5).
 
-    `tell(phase, done, total)` hears about progress; when it says no, the list ends early.
+    `tell(phase, done, total)` hears about progress; when it says no, the list ends early. Where
+    the watch says no, Stopped is raised.
     """
     from . import listing_kernels as kernels
     from .quint_kernels import list_quints
@@ -168,7 +192,8 @@ def list_trees(ground: Ground, workers: Workers, largest: int, tell: Tell) -> Li
         found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
     if largest >= 5:
         found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
-    return _assemble(ground, found)
+    wait = (watch or Watch(Monitor(), patient=False)).wait
+    return wait("list", lambda: _assemble(ground, found))
 
 
 def _assemble(ground: Ground, found: list[Any]) -> Listing:

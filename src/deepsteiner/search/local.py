@@ -8,7 +8,12 @@ points the better efforts solve the whole list at once, by the exact solver's co
 Relaxation at the end repairs angles below 120 degrees where chosen trees meet.
 
 Efforts are budgets of work, not of time: the tree depends on neither the machine nor the threads.
-Time and memory grow linearly with the number of points, after the triangulation.
+Time and memory grow linearly with the number of points, the triangulation's too (it is made in
+tiles). The best effort begins with all that the default one does.
+
+A limit is answered by the best tree so far: the list is cut short where it must be to leave time to
+choose from it, and before anything is chosen the spanning tree comes back. Above TILED_FROM points
+there may be no time for that either: then it is a path through strips, some 45 % longer.
 
 M. Zachariasen and P. Winter, "Concatenation-based greedy heuristics for the Euclidean Steiner tree
 problem", Algorithmica 25 (1999) 418-437, doi:10.1007/PL00009287, choose from such lists greedily.
@@ -24,6 +29,7 @@ import numpy as np
 
 from ..core.errors import OptionError
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..core.mst import finishing_seconds, path_through_strips
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
@@ -31,7 +37,17 @@ from ..core.relax import refine, refine_batch
 from ..core.solution import Solution
 from ..core.threads import share
 from ..core.trees import tree_length
-from .listing import Ground, Listing, list_trees, survey
+from ..core.triangulation import TILED_FROM
+from ..core.waiting import Stopped, Watch
+from .efforts import (
+    CHOOSING,
+    EFFORTS,
+    GROWTH_SLICES,
+    GROWTH_SLICES_A_POINT,
+    MORE_WHOLE,
+    USUAL,
+)
+from .listing import Ground, Listing, list_trees, survey, triangulated
 from .windows import Pass, WindowSearch, first_choice
 from .workers import Workers
 
@@ -41,38 +57,6 @@ MANY = 20_000
 BATCH_LIMIT = 128
 # What that call may cost: estimated steps and partitions of the dynamic programme.
 SMALL_WORK, SMALL_WIDEST = 4e5, 100_000
-
-
-# What the exact solver's list may cost, in slices of about 1 ms.
-GROWTH_SLICES = 10_000
-
-
-@dataclass(frozen=True)
-class Effort:
-    """What an effort spends.
-
-    Full trees of up to `largest` terminals, `passes` of windows, then the whole list at once where
-    there are at most `whole` points, in at most `slices` slices of work (some 20 ms each) and one
-    more for every 50 points. Up to `grown` points the exact solver's own list of up to
-    `grown_largest` terminals is used.
-    """
-
-    largest: int
-    passes: tuple[Pass, ...]
-    whole: int = 0
-    slices: int = 0
-    grown: int = 0
-    grown_largest: int = 0
-
-
-_NARROW = (Pass(60), Pass(60), Pass(200))
-_WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
-
-EFFORTS = {
-    "fast": Effort(4, _NARROW),
-    "default": Effort(5, _WIDE, 12_000, 60),
-    "best": Effort(5, (*_WIDE, Pass(3000, 1e7), Pass(3000, 1e7)), 50_000, 400, 2000, 10),
-}
 
 
 @dataclass(frozen=True)
@@ -114,8 +98,16 @@ def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
     """Solve with the points in an order in which neighbours are near each other."""
     from .neighbour_kernels import nearby_order
 
-    order = nearby_order(run.points)
-    tree = _Local(replace(run, points=run.points[order]), options, order, workers).run()
+    n = len(run.points)
+    watch = Watch(run.monitor, finishing_seconds(run.monitor, n))
+    if n <= TILED_FROM:  # no step is long enough to be watched
+        watch = Watch(Monitor(), patient=False)
+    try:
+        order = watch.wait("order", lambda: nearby_order(run.points))
+    except Stopped:
+        return _unimproved(path_through_strips(run.points))
+    search = _Local(replace(run, points=run.points[order]), options, order, workers, watch)
+    tree = search.run()
     names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
     return replace(tree, edges=names[tree.edges])
 
@@ -180,49 +172,95 @@ class _Small:
 class _Local:
     """One run: the list, what is picked from it, and what to tell about it."""
 
-    def __init__(self, run: Run, options: Options, order: IntArray, workers: Workers) -> None:
+    def __init__(
+        self, run: Run, options: Options, order: IntArray, workers: Workers, watch: Watch
+    ) -> None:
         self.request = run
+        self.watch = watch
         self.order = order
         self.options = options
         self.effort = EFFORTS[options.effort]
         self.workers = workers
         self.length = np.inf
         self.spanning = 0.0
-        self.slices = 0
+        self.slices = self.most = 0.0
+        self.weight = 1.0
+        self.choosing = 0.0
+        self.cut_short = False
 
     def run(self) -> Tree:
-        run = self.request
+        """Return the best tree that the effort and the limits allow."""
+        run, watch = self.request, self.watch
         run.monitor.report("triangulation")
-        ground = survey(run.points, self.workers)
-        self.spanning = self.length = float(ground.tree_lengths.sum())
-        listing = self._list(ground)
-        listing, picked = self._begin(listing)
+        try:
+            neighbours = triangulated(run.points, self.workers, watch)
+        except Stopped:
+            return _unimproved(path_through_strips(run.points))
+        self.spanning = self.length = tree_length(run.points, neighbours[1])
+        began = run.monitor.elapsed()
+        try:
+            ground = watch.wait(
+                "close pairs", lambda: survey(run.points, self.workers, neighbours), self.length
+            )
+            self.choosing = CHOOSING * (run.monitor.elapsed() - began)
+            listing, picked = self._begin(self._list(ground))
+        except Stopped:
+            return _unimproved(neighbours[1])
         self.length = float(listing.length[picked].sum())
         self._record("start", self.spanning - self.length)
-        info = {"listed": len(listing) - len(run.points) + 1}
-        info["passes"] = self._improve(listing, picked)
-        if len(run.points) <= self.effort.whole and run.monitor.stop_reason is None:
-            picked = self._settle(listing, picked)
-        steiner, edges = self._finish(*listing.union(picked))
+        passes = self._improve(listing, picked, 0, self.effort.passes)
+        if len(run.points) <= self.effort.whole and self._going():
+            picked = self._settle(listing, picked, self.effort.slices)
+        if self.effort.more and self._going():
+            listing, picked = self._wider(ground, listing, picked)
+            passes += self._improve(listing, picked, passes, self.effort.more)
+            if len(run.points) <= MORE_WHOLE and self._going():
+                picked = self._settle(listing, picked, self.effort.more_slices)
+        info = {"listed": len(listing) - len(run.points) + 1, "passes": passes}
+        steiner, edges = self._finish(listing, picked)
+        if self.cut_short and run.monitor.stop_reason is None:
+            run.monitor.stop_reason = "time_limit"  # there was time to spare after all
         return Tree(steiner, edges, info={**info, "saving": 1.0 - self.length / self.spanning})
 
+    def _going(self) -> bool:
+        return self.request.monitor.stop_reason is None
+
     def _list(self, ground: Ground) -> Listing:
-        """List full Steiner trees: the exact solver's where the effort affords it, or ours."""
+        largest = self.effort.largest
+        return list_trees(ground, self.workers, largest, self._go_on_listing, self.watch)
+
+    def _wider(self, ground: Ground, listing: Listing, picked: Any) -> tuple[Listing, Any]:
+        """Return the exact solver's list with the picked trees added, where it can be afforded."""
         grown = self._grow(ground) if len(ground.points) <= self.effort.grown else None
-        return grown or list_trees(ground, self.workers, self.effort.largest, self._tell)
+        if grown is None:
+            return listing, picked
+        longer = grown.extended(*listing.union(picked))
+        return longer, np.arange(len(longer)) >= len(grown)
+
+    def _go_on_listing(self, phase: str, done: int, total: int) -> bool:
+        """Report; of many points, also leave time to choose from the list."""
+        if not self._tell(phase, done, total):
+            return False
+        monitor = self.request.monitor
+        late = monitor.remaining() < self.watch.reserve + self.choosing
+        self.cut_short = late and len(self.request.points) > TILED_FROM
+        return not self.cut_short
 
     def _grow(self, ground: Ground) -> Listing | None:
-        """Return the exact solver's list, or None where it would take too many slices of work."""
+        """Return the exact solver's list, or None where little of it can be afforded.
+
+        Where its work is used up, what it has found so far serves if that goes beyond our own.
+        """
         from ..exact.generate import generate
 
-        self.slices = 0
+        self.slices, self.most = 0.0, GROWTH_SLICES + GROWTH_SLICES_A_POINT * len(ground.points)
 
         def go_on(phase: str, done: int, total: int) -> bool:
-            self.slices += 1
-            return self._tell(phase, done, total) and self.slices < GROWTH_SLICES
+            self.slices += 1.0
+            return self._tell(phase, done, total) and self.slices < self.most
 
         trees = generate(ground.points, max_size=self.effort.grown_largest, keep_going=go_on)
-        if self.slices >= GROWTH_SLICES:
+        if self.slices >= self.most and np.diff(trees.start).max() <= self.effort.largest:
             return None
         return Listing(
             ground.points,
@@ -233,27 +271,26 @@ class _Local:
             trees.edges.astype(np.int64),
         )
 
-    def _most_slices(self) -> int:
-        return self.effort.slices + len(self.request.points) // 50
-
     def _begin(self, listing: Listing) -> tuple[Listing, Any]:
         """Return the list and the first choice from it: the start that was given, or greedy's."""
         run, start = self.request, self.options.start
         picked = np.zeros(len(listing), dtype=np.bool_)
         if start is None:
-            first_choice(listing, picked, self.workers, self._tell)
+            first_choice(listing, picked, self.workers, self._tell, self.watch)
             return listing, picked
         steiner, edges = refine(run.points, *tree_of(start, run, self.order))
         longer = listing.extended(steiner, edges)
         picked = np.arange(len(longer)) >= len(listing)
         return longer, picked
 
-    def _settle(self, listing: Listing, picked: Any) -> Any:
-        """Concatenate the whole list at once, within the effort's slices."""
+    def _settle(self, listing: Listing, picked: Any, slices: int) -> Any:
+        """Concatenate the whole list at once, within some slices of work."""
         from ..exact.concat import concatenate
         from ..exact.fst import FullTrees
 
-        self.slices = 0
+        self.slices, self.most = 0.0, slices + len(listing.points) / 50
+        # Ties, as on drilled boards, leave many trees a terminal: a slice of work takes longer.
+        self.weight = max(1.0, (len(listing) / (USUAL * len(listing.points))) ** 2)
         trees = FullTrees(
             listing.points,
             listing.start,
@@ -271,31 +308,41 @@ class _Local:
         return best
 
     def _slice(self, phase: str, done: int, total: int, length: float, bound: float) -> bool:
-        self.slices += 1
+        self.slices += self.weight
         going = self.request.monitor.report(phase, done, total, min(length, self.length))
-        return going and self.slices < self._most_slices()
+        return going and self.slices < self.most
 
-    def _improve(self, listing: Listing, picked: Any) -> int:
-        """Run the effort's passes; return how many were finished."""
-        search = WindowSearch(listing, picked, self.workers, self._saved)
-        for number, how in enumerate(self.effort.passes):
-            saved = search.run(number, how)
-            self._record(f"pass {number + 1}", saved)
-            if self.request.monitor.stop_reason is not None:
-                return number
-        return len(self.effort.passes)
+    def _improve(self, listing: Listing, picked: Any, number: int, passes: tuple[Pass, ...]) -> int:
+        """Run passes, the first of which has this number; return how many were finished."""
+        finished = 0
+        try:
+            search = WindowSearch(listing, picked, self.workers, self._saved, self.watch)
+            for finished, how in enumerate(passes):
+                saved = search.run(number + finished, how)
+                self._record(f"pass {number + finished + 1}", saved)
+                if not self._going():
+                    return finished
+        except Stopped:
+            return finished
+        return len(passes)
 
-    def _finish(self, steiner: FloatArray, edges: IntArray) -> tuple[FloatArray, IntArray]:
+    def _finish(self, listing: Listing, picked: Any) -> tuple[FloatArray, IntArray]:
+        """Return the union of the picked trees, relaxed where there is time."""
         from ..classic.thompson import refine_in_pieces
 
-        steiner, edges = refine_in_pieces(self.request, steiner, edges)
+        try:
+            union = self.watch.wait("union", lambda: listing.union(picked), self.length)
+        except Stopped:
+            return listing.union(picked)
+        steiner, edges = refine_in_pieces(self.request, *union, self.watch.reserve)
         before = self.length
         self.length = tree_length(np.concatenate((self.request.points, steiner)), edges)
         self._record("relaxation", before - self.length)
         return steiner, edges
 
     def _tell(self, phase: str, done: int, total: int) -> bool:
-        return self.request.monitor.report(phase, done, total, self.length)
+        going = self.request.monitor.report(phase, done, total, self.length)
+        return going and self.watch.in_time()
 
     def _saved(self, phase: str, done: int, total: int, saved: float) -> bool:
         self.length -= saved
@@ -307,6 +354,11 @@ class _Local:
             unit = self.request.frame.unit
             record = {"step": step, "saving": float(saved) * unit, "length": self.length * unit}
             self.request.trace.append(record)
+
+
+def _unimproved(edges: IntArray) -> Tree:
+    """Return the tree that a limit leaves us with before anything was chosen."""
+    return Tree(np.empty((0, 2)), edges, info={"listed": 0, "passes": 0, "saving": 0.0})
 
 
 def tree_of(start: Solution, run: Run, order: IntArray) -> tuple[FloatArray, IntArray]:

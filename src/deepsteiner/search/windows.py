@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.points import FloatArray, IntArray
+from ..core.progress import Monitor
+from ..core.waiting import Stopped, Watch
 from .listing import Listing
 from .workers import Tell, Workers
 
@@ -29,25 +32,38 @@ class Pass:
     widest: int = 20_000
 
 
-def first_choice(listing: Listing, picked: Flags, workers: Workers, tell: Tell) -> None:
-    """Pick trees greedily by what they save; `picked` may hold a forest to begin from."""
+def first_choice(
+    listing: Listing, picked: Flags, workers: Workers, tell: Tell, watch: Watch | None = None
+) -> None:
+    """Pick trees greedily by what they save; `picked` may hold a forest to begin from.
+
+    `tell` and the watch hear of it. Where the watch stops it, the choice of the last round that
+    was finished stays, and before the first the spanning tree.
+    """
     from . import start_kernels as kernels
 
+    wait = (watch or Watch(Monitor(), patient=False)).wait
     n = len(listing.points)
     trees = (listing.start, listing.terminals, listing.length)
     saving = np.zeros(len(listing))
-    for number in range(ROUNDS):
-        up, rank = kernels.complete(n, *trees[:2], picked)
+    trial = picked.copy()  # what a call nobody waits for may still write to
+    picked[:] = np.arange(len(picked)) < n - 1
+    try:
+        for _ in range(ROUNDS):
+            up, rank = wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+            picked[:] = trial
 
-        def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-            kernels.measure(n, *trees, picked, up, rank, saving, first, last)
+            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
+                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
 
-        workers.map(measure, len(listing), 4000)
-        if not tell("greedy", number, ROUNDS):
-            break
-        if kernels.take(n, *trees, picked, up, rank, saving) == 0:
-            break
-    kernels.complete(n, *trees[:2], picked)
+            workers.map(measure, len(listing), 4000, tell, "greedy")
+            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
+            if wait("greedy", take) == 0:
+                break
+        wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+        picked[:] = trial
+    except Stopped:
+        return
 
 
 def cells_of(points: FloatArray, size: int, number: int) -> IntArray:
@@ -79,6 +95,7 @@ class WindowSearch:
         picked: Flags,
         workers: Workers,
         on_saving: Callable[[str, int, int, float], bool],
+        watch: Watch | None = None,
     ) -> None:
         from .window_kernels import by_first_terminal
 
@@ -86,21 +103,31 @@ class WindowSearch:
         self.picked = picked
         self.workers = workers
         self.on_saving = on_saving
-        self.own = by_first_terminal(len(listing.points), listing.start, listing.terminals)
+        self.watch = watch or Watch(Monitor(), patient=False)
         n = len(listing.points)
+        self.own = self.watch.wait(
+            "windows", lambda: by_first_terminal(n, listing.start, listing.terminals)
+        )
         self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
 
     def run(self, number: int, how: Pass) -> float:
         """Solve all windows of one pass; return what they saved.
 
         `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
+        Raises Stopped where the watch stops the preparations.
         """
         from .window_kernels import connected_windows, solve_windows
 
         listing = self.listing
         trees = (listing.start, listing.terminals)
-        cell = cells_of(listing.points, how.size, number)
-        first, members = connected_windows(len(listing.points), *trees, self.picked, cell)
+
+        def cut() -> tuple[IntArray, IntArray]:
+            cell = cells_of(listing.points, how.size, number)
+            first, members = connected_windows(len(cell), *trees, self.picked, cell)
+            return first, members
+
+        phase = f"windows, pass {number + 1}"
+        first, members = self.watch.wait(phase, cut)
         saved = np.zeros(len(first) - 1)
         told = 0
 
@@ -115,7 +142,6 @@ class WindowSearch:
             fresh, told = float(saved[told:done].sum()), done
             return self.on_saving(phase, done, total, fresh)
 
-        self.workers.map(
-            solve, len(saved), max(1, 1000 // how.size), tell, f"windows, pass {number + 1}"
-        )
+        heavy = how.work > Pass.work
+        self.workers.map(solve, len(saved), max(1, 1000 // how.size), tell, phase, heavy)
         return float(saved.sum())

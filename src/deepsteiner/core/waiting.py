@@ -1,0 +1,71 @@
+"""Long calls under a watch: the user hears of them, and may stop waiting for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from threading import Thread
+from typing import TypeVar
+
+from .progress import Monitor
+
+T = TypeVar("T")
+
+# How long a call may take before the user hears of it.
+POLL_SECONDS = 0.03
+
+
+class Stopped(Exception):  # noqa: N818 (no error, and it never leaves a method)
+    """The user or a limit asked to stop before a call was done."""
+
+
+class Watch:
+    """A monitor's reports, with some time kept back for what has to follow a stop.
+
+    `reserve` is how many seconds before the limit `go_on` already says no. Where `patient` is
+    false, calls are made directly: right for instances on which none takes long.
+    """
+
+    def __init__(self, monitor: Monitor, reserve: float = 0.0, patient: bool = True) -> None:
+        self.monitor = monitor
+        self.reserve = reserve
+        self.patient = patient
+
+    def go_on(self, phase: str, done: int = 0, total: int = 0, length: float | None = None) -> bool:
+        """Report; return True to go on and False to stop."""
+        return self.monitor.report(phase, done, total, length) and self.in_time()
+
+    def in_time(self) -> bool:
+        """Return whether more than the reserve is left; where not, the run counts as stopped."""
+        if self.monitor.remaining() > self.reserve:
+            return True
+        self.monitor.stop_reason = self.monitor.stop_reason or "time_limit"
+        return False
+
+    def wait(self, phase: str, call: Callable[[], T], length: float | None = None) -> T:
+        """Return call(), reporting while it runs in a thread of its own.
+
+        Raises Stopped where the answer to a report is no. The call then ends by itself, unseen:
+        it must not write to anything that is still needed.
+        """
+        if not self.go_on(phase, length=length):
+            raise Stopped
+        if not self.patient:
+            return call()
+        future: Future[T] = Future()
+        Thread(target=_fulfil, args=(future, call), daemon=True).start()
+        while True:
+            try:
+                return future.result(POLL_SECONDS)
+            except TimeoutError:
+                if future.done():
+                    raise
+                if not self.go_on(phase, length=length):
+                    raise Stopped from None
+
+
+def _fulfil(future: Future[T], call: Callable[[], T]) -> None:
+    try:
+        future.set_result(call())
+    except BaseException as error:  # handed over to the thread that waits
+        future.set_exception(error)

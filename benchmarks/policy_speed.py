@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import time
+from dataclasses import replace
 
 import numpy as np
 import torch
 from common import print_table
 
-from deepsteiner.learned import checkpoint, decoding, spanning
+from deepsteiner.learned import checkpoint, decoding, graphs, spanning
 from deepsteiner.learned.candidates import CandidateSpec, candidates
 from deepsteiner.learned.decoding import Player
 from deepsteiner.learned.device import resolve
@@ -126,6 +127,33 @@ def greedy_rows(player: Player, device: torch.device, cuda: bool) -> list[list[o
     return rows
 
 
+def graph_rows(player: Player, device: torch.device) -> list[list[object]]:
+    """Compare the plain loop with recorded games, on small batches of a shape that comes again."""
+    rows: list[list[object]] = []
+    recorded = replace(player, graphs=True)
+    for n, batches in ((10, (1, 8, 64, 256)), (20, (1, 64))):
+        for batch in batches:
+            points = uniform(batch, n, device, torch.float64)
+            start = player.rules.reset(points)
+            if not graphs.suits(recorded, start):
+                continue
+            started = time.perf_counter()
+            decoding.greedy(recorded, start)
+            torch.cuda.synchronize()
+            first = time.perf_counter() - started
+            for name, own in (("plain", player), ("recorded", recorded)):
+
+                def solve(own=own, points=points):
+                    return decoding.greedy(own, own.rules.reset(points))
+
+                spent = seconds(solve, device, repeats=7)
+                note = f", recording took {1000 * first:.0f} ms" if name == "recorded" else ""
+                label = f"greedy tree, n = {n}, {own.precision}, {name}{note}"
+                each = f"{1000 * spent:.2f} ms a call"
+                rows.append([label, batch, each, f"{batch / spent:,.0f}/s"])
+    return rows
+
+
 def part_rows(player: Player, device: torch.device, cuda: bool) -> list[list[object]]:
     rows: list[list[object]] = []
     rules = Environment(player.spec, "all_selection")
@@ -204,6 +232,7 @@ def main() -> None:
     rows = part_rows(player, device, cuda)
     rows += greedy_rows(player, device, cuda)
     if cuda:
+        rows += graph_rows(player, device)
         exact = type(player)(player.policy, player.spec, "float32")
         rows += greedy_rows(exact, device, cuda)
     rows += [distillation_row(player, device, batch) for batch in ((1024, 4096) if cuda else (16,))]

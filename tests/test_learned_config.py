@@ -37,6 +37,22 @@ def test_flavours_candidates_criteria_and_data_compose():
         assert chosen.data.name == data.upper()
 
 
+def test_the_nine_distilled_models_have_a_configuration_each():
+    for kind, data in product(("mst", "knn", "grid"), ("d1", "d2", "d3")):
+        chosen = config.load([f"{kind}-{data}"])
+        assert chosen.train.objective == "distill"
+        assert (chosen.candidates.kind, chosen.data.name) == (kind, data.upper())
+        assert (chosen.network.norm, chosen.network.inputs) == ("layer", "edge")
+        assert (chosen.distill.depth > 6) == (data == "d2")
+        assert (chosen.train.start is None) == (f"{kind}-{data}" == "mst-d1")
+
+
+def test_the_short_papers_recipe_keeps_network_and_loss():
+    paper, short = config.load(["paper"]), config.load(["paper-short"])
+    assert (short.network, short.train.objective) == (paper.network, paper.train.objective)
+    assert (short.train.criterion, short.train.start) == (paper.train.criterion, "tsp20")
+
+
 def test_every_shipped_configuration_loads():
     for name in config.shipped_names():
         root = PretrainConfig if name.startswith("tsp") else Config
@@ -95,12 +111,16 @@ def test_each_mistake_in_a_file_is_one_sentence(tmp_path, content, sentence):
         ("train.bach=3", "unknown key train.bach"),
         ("train.batch=many", "train.batch must be int, got 'many'"),
         ("train.batch=20_000", "train.batch must be at most data.instances = 10240, got 20000"),
+        (
+            "train.criterion=inference",
+            "reinforce.expectation needs train.criterion = 'first_selection', got 'inference'",
+        ),
         ("network.heads=7", "network.dim must be a multiple of network.heads, got 128 and 7"),
     ],
 )
 def test_each_mistake_in_an_override_is_one_sentence(override, sentence):
     with pytest.raises(DeepSteinerError, match=sentence):
-        config.load(["paper"], [override])
+        config.load(["paper"], ["reinforce.expectation=true", override])
 
 
 def test_a_missing_file_is_named():

@@ -1,4 +1,4 @@
-"""Training: losses against plain twins, exact resume, two processes, overfitting, bad input."""
+"""Training: losses against plain twins, exact resume, overfitting, bad input."""
 # ruff: noqa: E402 - the modules under test need torch, which is an extra
 
 from __future__ import annotations
@@ -6,9 +6,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -191,6 +188,45 @@ def test_the_t_test_is_one_sided_and_paired():
     assert one_sided_p(torch.zeros(5)) == 1.0
 
 
+def test_the_expectation_is_the_mean_over_all_draws(tmp_path):
+    changes = ("network.norm=layer", "reinforce.expectation=true")
+    trainer = trainer_of(small("paper", *changes), tmp_path)
+    objective = trainer.objective
+    objective.begin_epoch(1)
+    loss = trainer.backward(1, 0)
+    found = gradients(objective)
+
+    instances = trainer.stream.steps(1, 0, 1).points
+    spec = CandidateSpec(k_star=2)
+    expected = torch.zeros((), dtype=torch.float64)
+    for terminals in instances.numpy():
+        number = spec.number(len(terminals))
+        for chosen in range(number):
+            points, count = torch.tensor(terminals)[None], torch.tensor([len(terminals)])
+            some = candidates(points, count, plain_edges(terminals), spec)
+            log_prob = objective.policy(points, count, some)[0, chosen]
+            longer = tree_length(np.concatenate((terminals, some.points[0, chosen][None].numpy())))
+            expected = expected + log_prob.exp() * (longer - tree_length(terminals))
+    expected = expected / len(instances)
+    objective.zero_grad()
+    expected.backward()
+    assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-9)
+    assert_same(found, gradients(objective), 1e-9)
+
+
+def test_a_clock_that_ends_inside_an_epoch_still_lets_the_policy_challenge(tmp_path, monkeypatch):
+    from deepsteiner.learned.trainer import Trainer
+
+    clock = iter([0.0, 0.3, 0.6, 0.9, 1.2])
+    monkeypatch.setattr(Trainer, "_progress", lambda self: next(clock))
+    outcome = training.train(small("paper"), tmp_path / "run", device="cpu", quiet=True)
+    assert (outcome.status, outcome.step) == ("finished", 4)
+    text = (tmp_path / "run" / "log.jsonl").read_text()
+    lines = [json.loads(line) for line in text.splitlines()]
+    assert [line["step"] for line in lines if "trial_p" in line] == [3, 4]
+    assert [line["step"] for line in lines if "policy_length" in line] == [3, 4]
+
+
 # --- choices and targets ----------------------------------------------------------------------
 
 
@@ -261,7 +297,24 @@ def test_training_starts_from_a_tour_model(tmp_path, capfd):
     assert "loaded" in capfd.readouterr().err
 
 
-# --- resume, Ctrl-C, two processes ------------------------------------------------------------
+def test_distillation_starts_from_a_policy_and_the_card_says_so(tmp_path, monkeypatch):
+    training.train(small("distill", "train.epochs=1"), tmp_path / "first", device="cpu", quiet=True)
+    monkeypatch.setenv("DEEPSTEINER_COMMIT", "0123abc")
+    chosen = small("distill", f"train.start={tmp_path}/first/model", "candidates.kind=knn")
+    trainer = trainer_of(chosen, tmp_path)
+    from safetensors.torch import load_file
+
+    start = load_file(tmp_path / "first" / "model" / "weights.safetensors")
+    assert_same(trainer.objective.policy.state_dict(), start, 1e-6)
+    outcome = training.train(chosen, tmp_path / "second", device="cpu", minutes=0.0, quiet=True)
+    assert outcome.step == 0
+    card = (tmp_path / "second" / "model" / "card.md").read_text()
+    assert f"start from {tmp_path}/first/model: loaded {len(start)} tensors" in card
+    assert "random: none; not used: none" in card
+    assert "commit 0123abc" in card
+
+
+# --- resume, Ctrl-C ---------------------------------------------------------------------------
 
 
 def runs():
@@ -324,69 +377,6 @@ def test_a_clock_can_rule_the_schedule(tmp_path):
     outcome = training.train(chosen, tmp_path / "run", device="cpu", quiet=True)
     assert outcome.status == "finished"
     assert outcome.step > 0
-
-
-SECOND = """
-import os, sys, torch
-torch.set_num_threads(1)
-from deepsteiner.learned import config, training
-flavour, folder, epoch = sys.argv[1], sys.argv[2], int(sys.argv[3])
-chosen = config.load([flavour], sys.argv[4:])
-trainer = training.policy_trainer(chosen, training.open_place(folder + "/run", "cpu"))
-trainer.objective.begin_epoch(epoch)
-trainer.backward(epoch, 0)
-found = {n: p.grad for n, p in trainer.objective.named_parameters() if p.requires_grad}
-if trainer.group.leads:
-    from safetensors.torch import save_file
-    save_file(found, folder + "/gradients.safetensors")
-# Leave together, and without torch's static destructors: gloo's threads sometimes abort there,
-# after all work is done. An exception above still ends with a non-zero code.
-torch.distributed.barrier()
-del trainer
-torch.distributed.destroy_process_group()
-os._exit(0)
-"""
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-@pytest.mark.parametrize(
-    ("flavour", "changes"),
-    [
-        ("distill", ["network.norm=layer"]),
-        ("paper", ["network.norm=batch", "train.criterion=first_increment"]),
-    ],
-)
-def test_two_processes_have_the_gradients_of_one(tmp_path, flavour, changes):
-    trainer = trainer_of(small(flavour, *changes), tmp_path)
-    trainer.objective.begin_epoch(1)
-    trainer.backward(1, 0)
-    expected = gradients(trainer.objective)
-
-    environment = {
-        **os.environ,
-        "WORLD_SIZE": "2",
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "OMP_WAIT_POLICY": "passive",
-    }
-    command = [sys.executable, "-c", SECOND, flavour, str(tmp_path), "1", *SMALL, *changes]
-    processes = [
-        subprocess.Popen(
-            command, env={**environment, "RANK": str(rank)}, stderr=subprocess.PIPE, text=True
-        )
-        for rank in range(2)
-    ]
-    errors = [process.communicate(timeout=240)[1] for process in processes]
-    assert [process.returncode for process in processes] == [0, 0], errors
-
-    from safetensors.torch import load_file
-
-    assert_same(load_file(tmp_path / "gradients.safetensors"), expected, 1e-9)
 
 
 # --- learning ---------------------------------------------------------------------------------
@@ -475,21 +465,6 @@ def test_nothing_is_overwritten(tmp_path):
         training.train(small("distill"), other, device="cpu")
     with pytest.raises(DeepSteinerError, match="there is nothing to resume"):
         training.train(small("distill"), tmp_path / "new", device="cpu", resume=True)
-
-
-def test_no_training_instance_is_a_test_instance(shared_data, tmp_path):
-    trainer = trainer_of(config.load(["mst-d1"], ["validation.instances=8"]), tmp_path)
-    streamed = trainer.stream.steps(0, 0, 40).points.double().numpy()
-    tested = set()
-    for name, key in (("d1_authors.npz", "test_points"), ("deg10_authors.npz", "points")):
-        with np.load(shared_data / name) as data:
-            tested |= {content(points) for points in data[key]}
-    assert not tested & {content(points) for points in streamed}
-
-
-def content(points: np.ndarray) -> bytes:
-    """Return what identifies an instance: its points to four decimals, in any order."""
-    return bytes(np.sort(np.round(1e4 * points).astype(np.int64).view("i8,i8"), axis=0))
 
 
 # --- the command line -------------------------------------------------------------------------

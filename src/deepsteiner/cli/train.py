@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .training import (
     ConfigOption,
@@ -18,9 +18,6 @@ from .training import (
     need_torch,
     report,
 )
-
-if TYPE_CHECKING:
-    pass
 
 # Up to this size the optima of validation instances are quickly found.
 LARGEST_SOLVED = 20
@@ -38,14 +35,15 @@ def train(
 ) -> None:
     """Train a policy.
 
-    Flavours (paper, distill), candidates (mst, knn, grid, all), criteria (first-selection,
-    first-increment, all-selection) and data (d1, d2, d3) are composed with --config; mst-d1 is
-    the shipped model's. Several GPUs: torchrun --nproc-per-node 2 -m deepsteiner train ...
+    Flavours (paper, paper-short, distill), candidates (mst, knn, grid, all), criteria
+    (first-selection, first-increment, all-selection) and data (d1, d2, d3) are composed with
+    --config; mst-d1 to grid-d3 are those of the shipped models. Several GPUs:
+    torchrun --nproc-per-node 2 -m deepsteiner train ...
 
     \b
     Examples:
       deepsteiner train --config distill --config mst --out runs/mst-d1 --device cuda
-      deepsteiner train -c paper -c knn -c first-increment --set train.batch=512 --out runs/knn
+      deepsteiner train -c paper-short -c knn -c first-increment -c d2 --out runs/knn
       deepsteiner train --resume --out runs/knn --minutes 10
     """
     from ..learned.config import Config

@@ -93,7 +93,17 @@ def load(
     _check_tensors(policy, tensors, folder)
     kept = policy.state_dict()
     policy.load_state_dict({name: value.to(kept[name].dtype) for name, value in tensors.items()})
-    return policy.eval().to(device), meta
+    policy = policy.eval().to(device)
+    if next(policy.parameters()).device.type == "cpu":
+        _store_transposed(policy)
+    return policy, meta
+
+
+def _store_transposed(policy: Policy) -> None:
+    """Lay the matrices out in the order in which a product reads them: same bits, less time."""
+    for module in policy.modules():
+        if isinstance(module, torch.nn.Linear):
+            module.weight.data = module.weight.data.t().contiguous().t()
 
 
 def candidate_spec(meta: Mapping[str, Any]) -> CandidateSpec:

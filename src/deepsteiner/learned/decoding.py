@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+from . import graphs
 from .candidates import Candidates, CandidateSpec
 from .environment import Environment, State
 from .network import Pause, Policy
@@ -34,13 +35,15 @@ Chooser = Callable[[Tensor, Tensor, int], Tensor]
 class Player:
     """A policy at the table: its network, its candidates, and the precision it computes in.
 
-    The network calls `pause` every now and then.
+    The network calls `pause` every now and then. With `graphs`, greedy games of small batches on
+    CUDA are recorded and replayed.
     """
 
     policy: Policy
     spec: CandidateSpec
     precision: str = "float32"
     pause: Pause | None = None
+    graphs: bool = False
 
     @property
     def rules(self) -> Environment:
@@ -79,6 +82,8 @@ def greedy(
     player: Player, state: State, image: Tensor | None = None, report: Report | None = None
 ) -> State:
     """Run Algorithm 1: the likeliest candidate, until the tree would get longer."""
+    if image is None and graphs.suits(player, state):
+        return graphs.greedy(player, state, report)
     return _roll_out(player, state, lambda scores, rows, step: likeliest(scores), image, report)
 
 

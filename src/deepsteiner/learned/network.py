@@ -180,7 +180,7 @@ def _attend_in_pieces(
     for part in torch.split(query, rows, dim=2):
         pause()
         pieces.append(functional.scaled_dot_product_attention(part, key, value, attn_mask=visible))
-    return torch.cat(pieces, dim=2)
+    return torch.cat(pieces, dim=2) if len(pieces) > 1 else pieces[0]
 
 
 class Encoder(nn.Module):

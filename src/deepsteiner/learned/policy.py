@@ -56,6 +56,9 @@ class Options:
         "of the network; auto is bfloat16 on CUDA and float32 elsewhere",
         choices=("auto", "float32", "bfloat16"),
     )
+    graphs: bool = option(
+        False, "on CUDA, record greedy games of small batches: faster when sizes come again"
+    )
 
 
 INFO = MethodInfo(
@@ -321,7 +324,7 @@ def _player(options: Options, device: str) -> Player:
     precision = options.precision
     if precision == "auto":
         precision = "bfloat16" if place.type == "cuda" else "float32"
-    return Player(policy, candidate_spec(meta), precision)
+    return Player(policy, candidate_spec(meta), precision, graphs=options.graphs)
 
 
 @lru_cache(maxsize=4)

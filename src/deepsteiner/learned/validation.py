@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,7 +49,8 @@ class Validation:
     def measure(self, policy: nn.Module) -> dict[str, float]:
         """Return the mean length, saving and gap (in percent), and instances per second."""
         started = time.perf_counter()
-        lengths = self._lengths(policy)
+        with self._uncompiled():
+            lengths = self._lengths(policy)
         spent = time.perf_counter() - started
         found = {
             "length": float(lengths.mean()),
@@ -58,6 +60,13 @@ class Validation:
         if self._optima is not None:
             found["gap"] = 100.0 * float(np.mean(lengths / self._optima - 1.0))
         return found
+
+    def _uncompiled(self) -> AbstractContextManager[Any]:
+        """Leave a network that is compiled for training aside: it would be compiled once more."""
+        if self.meta["config"]["train"]["compile"]:
+            stance: AbstractContextManager[Any] = torch.compiler.set_stance("force_eager")
+            return stance
+        return nullcontext()
 
     @torch.no_grad()
     def _lengths(self, policy: nn.Module) -> FloatArray:
@@ -81,10 +90,11 @@ class Validation:
 
         some = self.instances[:PICTURES]
         state = self._rules.reset(some.points, some.count)
-        for _ in range(most_steps(self._rules, some.points.shape[1])):
-            found = self._rules.candidates(state)
-            choice = score(policy, self._rules, state, found).argmax(dim=1)
-            state = self._rules.step(state, choice, found)
+        with self._uncompiled():
+            for _ in range(most_steps(self._rules, some.points.shape[1])):
+                found = self._rules.candidates(state)
+                choice = score(policy, self._rules, state, found).argmax(dim=1)
+                state = self._rules.step(state, choice, found)
         trees = []
         for row in range(len(some)):
             terminals, count = int(state.terminals[row]), int(state.count[row])

@@ -598,3 +598,11 @@ def test_or_library_instances(shared_data):
             points, optimum = data[f"points_{n}"], data[f"optimal_{n}"]
             lengths = ds.solve_many(points, "smith").validate(strict=True).lengths
             assert (lengths / optimum - 1).mean() < 0.0043
+
+
+def test_smith_takes_no_tree_whose_steiner_point_is_a_terminal():
+    # By symmetry the second Steiner point of ab|cd falls on the third terminal.
+    points = np.array([[6240.0, 6952.0], [6384.0, 7172.0], [6384.0, 6732.0], [6480.0, 6732.0]])
+    inside = Frame.of(points).into(points)
+    assert smith_kernels.four_tree(inside, 0, 1, 2, 3, np.zeros(4)) == np.inf
+    ds.solve(points, "smith", refine=False).validate(strict=True)

@@ -21,6 +21,8 @@ from .thompson_kernels import fermat_point
 
 # A rebuilt tree may differ by this share from its Simpson line.
 AGREES = 1e-9
+# An edge below this share of the whole is none: its Steiner point is a terminal, or the other one.
+SHORTEST = 1e-9
 ROOT3 = math.sqrt(3.0)
 
 
@@ -56,10 +58,13 @@ def four_tree(points: Array, a: int, b: int, c: int, d: int, place: Array) -> fl
     one = 2.0 * ((ox - ex) * dx + (oy - ey) * dy) / (line * line)
     two = 2.0 * ((qx - fx) * dx + (qy - fy) * dy) / (line * line)
     sx, sy, tx, ty = ex + one * dx, ey + one * dy, fx + two * dx, fy + two * dy
-    length = _distance(points, a, sx, sy) + _distance(points, b, sx, sy)
-    length += _distance(points, c, tx, ty) + _distance(points, d, tx, ty)
-    length += math.hypot(sx - tx, sy - ty)
+    to_a, to_b = _distance(points, a, sx, sy), _distance(points, b, sx, sy)
+    to_c, to_d = _distance(points, c, tx, ty), _distance(points, d, tx, ty)
+    between = math.hypot(sx - tx, sy - ty)
+    length = to_a + to_b + to_c + to_d + between
     if length > line * (1.0 + AGREES):
+        return np.inf
+    if min(min(to_a, to_b), min(to_c, to_d), between) <= SHORTEST * length:
         return np.inf
     place[0], place[1], place[2], place[3] = sx, sy, tx, ty
     return length
@@ -73,8 +78,13 @@ def three_tree(points: Array, a: int, b: int, c: int, place: Array) -> float:
     )
     if corner >= 0:
         return np.inf
+    to_a, to_b = _distance(points, a, x, y), _distance(points, b, x, y)
+    to_c = _distance(points, c, x, y)
+    length = to_a + to_b + to_c
+    if min(to_a, to_b, to_c) <= SHORTEST * length:
+        return np.inf
     place[0], place[1] = x, y
-    return _distance(points, a, x, y) + _distance(points, b, x, y) + _distance(points, c, x, y)
+    return length
 
 
 @njit(cache=True)

@@ -18,7 +18,7 @@ from common import golden, print_provenance, print_table, shared
 
 import deepsteiner as ds
 
-# GeoSteiner 5.3 in one process, mean ms (docs/results.md), and half of it: what we ask of ours.
+# GeoSteiner 5.3 in one process, mean ms (docs/benchmarks.md), and half of it: what we ask of ours.
 GEOSTEINER_MS = {10: 1.05, 20: 7.7, 50: 53, 100: 150, 200: 460, 500: 1540, 1000: 4700}
 LATTICE_MS = {"lat4x4": 150, "lat5x5": 1070, "lat6x6": 6240}
 LIMIT_MS = {10: 0.5, 20: 3.5, 50: 26, 100: 75, 200: 220, 500: 750, 1000: 2300}

@@ -18,7 +18,7 @@ from .core.trees import tree_length
 from .exact import solver as exact
 from .search import local
 
-# Uniform points of this number take about a second (see docs/results.md).
+# Uniform points of this number take about a second (see docs/benchmarks.md).
 EXACT_SIZE = 500
 # Slices of generation that take about a second.
 EXACT_WORK = 800

@@ -7,7 +7,20 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import demo, files, generate, methods, models, pretrain, solve, train, verify
+from . import (
+    bench,
+    demo,
+    files,
+    generate,
+    methods,
+    models,
+    pretrain,
+    serve,
+    solve,
+    tables,
+    train,
+    verify,
+)
 
 app = typer.Typer(
     name="deepsteiner",
@@ -45,6 +58,9 @@ app.command("convert")(files.convert)
 app.command("plot")(files.plot)
 app.command("verify")(verify.verify)
 app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
 app.command("train")(train.train)
 app.command("pretrain")(pretrain.pretrain)
+app.command("bench")(bench.bench)
+app.command("tables")(tables.tables)
 app.add_typer(models.models, name="models")

@@ -1,0 +1,111 @@
+"""Trained models to measure: those of the package and those in folders of runs.
+
+Only descriptions are read here, so torch is not needed. A model is known by the name of its
+folder, or of the run's folder where it lies in `<run>/model`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ..core.errors import FormatError
+
+SHIPPED = Path(__file__).resolve().parents[1] / "models"
+CONFIG, WEIGHTS = "config.json", "weights.safetensors"
+
+
+@dataclass(frozen=True)
+class Model:
+    """A policy: its name, what to give to the method as `model`, and the facts of its training."""
+
+    name: str
+    argument: str
+    facts: dict[str, Any]
+
+
+def shipped_policies() -> list[Model]:
+    """Return the policies of the package, by name."""
+    return _policies(SHIPPED, shipped=True)
+
+
+def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
+    """Return the policies in the sub-folders of a folder of runs."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise FormatError(f"{path} is no folder of trained models")
+    found = _policies(path, shipped=False)
+    if not found:
+        raise FormatError(f"{path} holds no trained models: expected NAME/{CONFIG}")
+    return found
+
+
+def describe_model(argument: str) -> Model:
+    """Return the model that the option `model` of a policy names; unknown ones have no facts."""
+    shipped = SHIPPED / argument / CONFIG
+    if argument == Path(argument).name and shipped.is_file():
+        return Model(argument, argument, _facts(shipped))
+    path = Path(argument)
+    config = path / CONFIG
+    return Model(_name(path), argument, _facts(config) if config.is_file() else {})
+
+
+def _policies(folder: Path, *, shipped: bool) -> list[Model]:
+    configs = [*folder.glob(f"*/{CONFIG}"), *folder.glob(f"*/model/{CONFIG}")]
+    models = []
+    for config in sorted(configs):
+        facts = _facts(config)
+        if "candidates" in facts:  # others, as the tour model, choose no Steiner points
+            name = _name(config.parent)
+            models.append(Model(name, name if shipped else str(config.parent), facts))
+    return models
+
+
+def _name(folder: Path) -> str:
+    resolved = folder.resolve()
+    return resolved.parent.name if resolved.name == "model" else resolved.name
+
+
+def _facts(config: Path) -> dict[str, Any]:
+    """Return what tables show of a training: candidates, data, objective, effort."""
+    try:
+        meta = json.loads(config.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise FormatError(f"{config} is not readable JSON") from None
+    if not isinstance(meta, dict) or not isinstance(meta.get("candidates"), dict):
+        return {}
+    train = _table(meta, "train")
+    data = _table(meta, "data")
+    facts: dict[str, Any] = {
+        "candidates": meta["candidates"],
+        "data": data.get("name"),
+        "objective": train.get("objective"),
+        "criterion": train.get("criterion") if train.get("objective") != "distill" else None,
+        "steps": meta.get("step"),
+        "batch": train.get("batch"),
+        "minutes": round(meta["elapsed"] / 60, 1) if meta.get("elapsed") else None,
+        "trained_on": meta.get("device"),
+        "weights": _weights_hash(config.with_name(WEIGHTS)),
+    }
+    if facts["steps"] and facts["batch"]:
+        facts["instances_seen"] = facts["steps"] * facts["batch"]
+        if data.get("instances"):
+            facts["epochs"] = round(facts["instances_seen"] / data["instances"], 1)
+    return {key: value for key, value in facts.items() if value is not None}
+
+
+def _weights_hash(path: Path) -> str | None:
+    """Return a name for the weights, so that results of a model trained anew are told apart."""
+    if not path.is_file():
+        return None
+    return hashlib.blake2b(path.read_bytes(), digest_size=6).hexdigest()
+
+
+def _table(meta: dict[str, Any], name: str) -> dict[str, Any]:
+    config = meta.get("config")
+    table = config.get(name) if isinstance(config, dict) else None
+    return table if isinstance(table, dict) else {}

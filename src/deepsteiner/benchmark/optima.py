@@ -1,0 +1,121 @@
+"""Optimal lengths of instance sets: solved once by the exact solver, then kept by content hash.
+
+The cache is a folder of .npz files in the user's cache folder, one a set. A file that cannot be
+read, or that does not hold what its name says, is made anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from ..batch import solve_many
+from ..core.errors import FormatError, OptionError
+from ..core.points import FloatArray
+from ..core.progress import ProgressCallback
+from ..io.atomic import atomic_write
+from .specs import Instances
+
+# A tree may be shorter than the stored optimum by rounding, and by nothing else.
+TOLERANCE = 1e-9
+
+
+def content_hash(points: FloatArray) -> str:
+    """Return a name for a set of instances that only the same set has."""
+    digest = hashlib.blake2b(digest_size=12)
+    digest.update(repr(points.shape).encode())
+    digest.update(np.ascontiguousarray(points, dtype="<f8").tobytes())
+    return digest.hexdigest()
+
+
+def cache_folder() -> Path:
+    """Return the folder of the cache; DEEPSTEINER_CACHE overrides it."""
+    if told := os.environ.get("DEEPSTEINER_CACHE"):
+        return Path(told) / "optima"
+    base = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "deepsteiner" / "optima"
+
+
+def optimal_lengths(
+    instances: Instances,
+    known: Mapping[str, FloatArray] | None = None,
+    on_progress: ProgressCallback | None = None,
+) -> FloatArray:
+    """Return the optimum of every instance.
+
+    Taken, in this order, from the dataset's own file, from `known` (by content hash), from the
+    cache, and from the exact solver.
+    """
+    if instances.optima is not None:
+        return instances.optima
+    name = content_hash(instances.points)
+    if known is not None and name in known:
+        return known[name]
+    path = cache_folder() / f"{name}.npz"
+    cached = _read_cache(path, name, len(instances.points))
+    if cached is not None:
+        return cached
+    found = _solve(instances, on_progress)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_optima(path, {name: found})
+    except (OSError, FormatError):
+        pass  # a cache that cannot be written costs time, not the result
+    return found
+
+
+def write_optima(path: str | os.PathLike[str], optima: Mapping[str, FloatArray]) -> None:
+    """Write sets of optima, by content hash, to one .npz file."""
+    arrays: dict[str, FloatArray] = dict(optima)
+    with atomic_write(path, "wb") as stream:
+        np.savez(stream, **arrays)  # type: ignore[arg-type]
+
+
+def read_optima(path: str | os.PathLike[str]) -> dict[str, FloatArray]:
+    """Return the sets of optima of a file that `write_optima` made."""
+    try:
+        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as data:
+            return {name: np.asarray(data[name], dtype=np.float64) for name in data.files}
+    except OSError as error:
+        raise FormatError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
+    except (ValueError, zipfile.BadZipFile, AttributeError, EOFError):
+        raise FormatError(f"{os.fspath(path)} is no .npz file of optimal lengths") from None
+
+
+def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> None:
+    """Refuse optima that a tree beats: they belong to other instances, or are none."""
+    below = lengths < optima * (1 - TOLERANCE)
+    if below.any():
+        index = int(np.argmax(below))
+        raise OptionError(
+            f"{what}: the tree of instance {index} has length {lengths[index]:.9g}, below the "
+            f"stated optimum {optima[index]:.9g}; the optima are not those of these instances"
+        )
+
+
+def _read_cache(path: Path, name: str, count: int) -> FloatArray | None:
+    if not path.is_file():
+        return None
+    try:
+        found = read_optima(path).get(name)
+    except FormatError:
+        return None
+    good = found is not None and found.shape == (count,) and bool(np.all(found >= 0.0))
+    return found if good else None
+
+
+def _solve(instances: Instances, on_progress: ProgressCallback | None) -> FloatArray:
+    solved = solve_many(instances.points, "exact", on_progress=on_progress)
+    open_ones = [index for index, status in enumerate(solved.statuses) if status != "optimal"]
+    if open_ones:
+        if on_progress is not None and "interrupted" in solved.statuses:
+            raise KeyboardInterrupt
+        raise OptionError(
+            f"dataset {instances.label!r}: instance {open_ones[0]} was not solved to proof"
+        )
+    return solved.lengths

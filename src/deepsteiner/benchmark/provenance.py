@@ -1,0 +1,98 @@
+"""Where a number comes from: commit, machine, versions, and the memory it took."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+PACKAGES = ("numpy", "scipy", "numba", "highspy", "torch")
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@cache
+def commit() -> str | None:
+    """Return the commit of a source checkout, with a plus where it was changed, else None.
+
+    A copy of a checkout without its history is told by the variable DEEPSTEINER_COMMIT.
+    """
+    if told := os.environ.get("DEEPSTEINER_COMMIT"):
+        return told
+    if not (ROOT / ".git").exists():
+        return None
+    try:
+        head = _git("rev-parse", "--short", "HEAD")
+        changed = _git("status", "--porcelain", "--untracked-files=no", "--", "src")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return f"{head}+" if changed else head
+
+
+@cache
+def machine() -> str:
+    """Return the processor in words and the number of cores.
+
+    >>> machine().endswith(("cores", "core"))
+    True
+    """
+    cores = os.cpu_count() or 1
+    return f"{_processor()}, {cores} core{'' if cores == 1 else 's'}"
+
+
+@cache
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that the numbers depend on."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def restart_memory_peak() -> None:
+    """Forget the peak memory so far, where the system can (Linux)."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+    except OSError:
+        return
+
+
+def memory_peak_mib() -> float | None:
+    """Return the peak resident memory of this process since the restart, in MiB."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return _memory_peak_of_run()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return round(int(found[1]) / 1024, 1) if found else _memory_peak_of_run()
+
+
+def _memory_peak_of_run() -> float | None:
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return platform.processor() or platform.machine()
+    found = re.search(r"model name\s*:\s*(.+)", text)
+    return found[1].strip() if found else platform.machine()
+
+
+def _git(*arguments: str) -> str:
+    return subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+    ).stdout.strip()

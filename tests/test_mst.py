@@ -123,3 +123,10 @@ def test_heaviest_edge_between_two_nodes(n, seed):
 
     u, v = rng.integers(0, n, 2)
     assert heaviest_between(u, v, up, rank) == walk(u, v, -1)
+
+
+def test_unique_pairs():
+    pairs = np.random.default_rng(0).integers(0, 9, (60, 2))
+    expected = np.unique(np.sort(pairs, axis=1), axis=0)
+    assert np.array_equal(mst_module.unique_pairs(9, pairs), expected)
+    assert mst_module.unique_pairs(9, pairs[:0]).shape == (0, 2)

@@ -14,7 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.mst import minimum_spanning_tree, spanning_tree_among, sparse_candidates
+from ..core.mst import (
+    minimum_spanning_tree,
+    spanning_tree_among,
+    sparse_candidates,
+    unique_pairs,
+)
 from ..core.points import FloatArray, IntArray
 from ..core.progress import Monitor
 from ..core.triangulation import TILED_FROM
@@ -155,8 +160,7 @@ def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
         kernels.kruskal(n, pairs, np.arange(len(pairs)), tree)
         return pairs, tree
     tree = spanning_tree_among(points, pairs) if n > SMALL else minimum_spanning_tree(points)
-    both = np.sort(np.concatenate((pairs, tree)), axis=1)
-    both = np.unique(both, axis=0)
+    both = unique_pairs(n, np.concatenate((pairs, tree)))
     squared = kernels.squared_lengths(points, both)
     return both[np.argsort(squared, kind="stable")], tree
 

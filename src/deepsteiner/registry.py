@@ -25,6 +25,7 @@ MODULES: Mapping[str, str] = MappingProxyType(
         "bereta": "deepsteiner.classic.bereta",
         "greedy": "deepsteiner.classic.greedy",
         "local": "deepsteiner.search.local",
+        "neural": "deepsteiner.search.neural",
         "policy": "deepsteiner.learned.policy",
         "exact": "deepsteiner.exact.solver",
     }

@@ -51,7 +51,9 @@ def neighbour_pairs(points: Array, tree: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def _keep(n: int, pairs: Array, bound: Array, stretch: Array, limit: float) -> tuple[Array, Array]:
+def close_pairs(
+    n: int, pairs: Array, bound: Array, stretch: Array, limit: float
+) -> tuple[Array, Array]:
     """Return the pairs within a stretch of their bottleneck."""
     keep = few_pairs(n, pairs, stretch, limit)
     chosen, bounds = np.empty_like(pairs), np.empty_like(bound)
@@ -93,8 +95,8 @@ def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
     graph = neighbour_pairs(points, tree)
     bounds, stretch = pair_bounds(points, graph, up, rank, weight, 0, graph.shape[0])
-    pairs, bound = _keep(n, graph, bounds, stretch, ON_ONE)
-    cross, cross_bound = _keep(n, graph, bounds, stretch, ON_TWO)
+    pairs, bound = close_pairs(n, graph, bounds, stretch, ON_ONE)
+    cross, cross_bound = close_pairs(n, graph, bounds, stretch, ON_TWO)
     at, rows = incident_pairs(n, pairs)
     cross_at, cross_rows = incident_pairs(n, cross)
     names, places, lengths = list_triples(points, pairs, bound, at, rows, up, rank, weight, 0, n)

@@ -105,8 +105,8 @@ def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
     try:
         order = watch.wait("order", lambda: nearby_order(run.points))
     except Stopped:
-        return _unimproved(path_through_strips(run.points))
-    search = _Local(replace(run, points=run.points[order]), options, order, workers, watch)
+        return unimproved(path_through_strips(run.points))
+    search = LocalSearch(replace(run, points=run.points[order]), options, order, workers, watch)
     tree = search.run()
     names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
     return replace(tree, edges=names[tree.edges])
@@ -169,7 +169,7 @@ class _Small:
         return Tree(steiner, edges)
 
 
-class _Local:
+class LocalSearch:
     """One run: the list, what is picked from it, and what to tell about it."""
 
     def __init__(
@@ -195,7 +195,7 @@ class _Local:
         try:
             neighbours = triangulated(run.points, self.workers, watch)
         except Stopped:
-            return _unimproved(path_through_strips(run.points))
+            return unimproved(path_through_strips(run.points))
         self.spanning = self.length = tree_length(run.points, neighbours[1])
         began = run.monitor.elapsed()
         try:
@@ -205,7 +205,7 @@ class _Local:
             self.choosing = CHOOSING * (run.monitor.elapsed() - began)
             listing, picked = self._begin(self._list(ground))
         except Stopped:
-            return _unimproved(neighbours[1])
+            return unimproved(neighbours[1])
         self.length = float(listing.length[picked].sum())
         self._record("start", self.spanning - self.length)
         passes = self._improve(listing, picked, 0, self.effort.passes)
@@ -356,7 +356,7 @@ class _Local:
             self.request.trace.append(record)
 
 
-def _unimproved(edges: IntArray) -> Tree:
+def unimproved(edges: IntArray) -> Tree:
     """Return the tree that a limit leaves us with before anything was chosen."""
     return Tree(np.empty((0, 2)), edges, info={"listed": 0, "passes": 0, "saving": 0.0})
 

@@ -60,7 +60,7 @@ def _complete(
 
 
 @njit(cache=True, nogil=True)
-def _replaced(
+def replaced_length(
     terminals: Array,
     low: int,
     high: int,
@@ -125,7 +125,9 @@ def measure(
     for f in range(first, last):
         saving[f] = 0.0
         if f >= n - 1 and not picked[f] and start[f + 1] - start[f] <= WIDEST:
-            total = _replaced(terminals, start[f], start[f + 1], up, rank, n, length, near, gone)
+            total = replaced_length(
+                terminals, start[f], start[f + 1], up, rank, n, length, near, gone
+            )
             if total > length[f] * (1.0 + LEAST):
                 saving[f] = total - length[f]
 
@@ -160,7 +162,7 @@ def take(
     taken = 0
     for k in range(count):
         f = candidate[order[k]]
-        _replaced(terminals, start[f], start[f + 1], up, rank, n, length, near, gone)
+        replaced_length(terminals, start[f], start[f + 1], up, rank, n, length, near, gone)
         free = True
         for i in range(start[f + 1] - start[f] - 1):
             free = free and not given[gone[i]]

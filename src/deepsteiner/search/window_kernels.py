@@ -163,7 +163,7 @@ def _solve_window(
         return 0.0
     for b in range(blocks):
         if not solved[b]:
-            _keep_block(
+            keep_block(
                 ids, lengths, picked, at, listed, block_first[b], block_first[b + 1], sizes[b],
                 guess, chosen,
             )  # fmt: skip
@@ -184,7 +184,7 @@ def _solve_window(
 
 
 @njit(cache=True, nogil=True)
-def _keep_block(
+def keep_block(
     ids: Array,
     lengths: Array,
     picked: Array,

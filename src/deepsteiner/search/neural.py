@@ -1,0 +1,237 @@
+"""`neural`: a learned choice among small full Steiner trees, from three points to millions.
+
+Like `local` it lists the full Steiner trees that neighbours can form, here of up to six
+terminals. A graph network then scores them: every tree hears from those it competes with or may
+stand beside, in a few rounds, and gets one logit: is it part of the shortest tree? Trees with low
+logits are dropped. Of the rest a tree is picked greedily by what each saves times how likely it is,
+single trees are forced in and out, and pieces of at most a third of the terminals are solved
+exactly over the few trees that are left.
+
+The network is small and was trained on proven shortest trees of up to 100 points; messages are
+local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..core.mst import finishing_seconds, path_through_strips
+from ..core.options import describe, option
+from ..core.points import FloatArray, IntArray
+from ..core.progress import Monitor
+from ..core.relax import refine, refine_batch
+from ..core.solution import Solution
+from ..core.threads import share
+from ..core.trees import tree_length
+from ..core.triangulation import TILED_FROM
+from ..core.waiting import Stopped, Watch
+from .efforts import Effort
+from .listing import Ground, Listing
+from .local import MANY, LocalSearch, unimproved
+from .local import Options as LocalOptions
+from .neural_listing import likely_choice, list_grown_trees, part_of, score_list, thinned
+from .neural_regions import RegionPass, run_pass
+from .neural_weights import load_weights
+from .windows import Pass
+from .workers import Workers
+
+# Up to here a solve is one kernel call.
+BATCH_LIMIT = 128
+# What an exactly solved piece may cost: estimated steps and partitions of the dynamic programme.
+SMALL_WORK, SMALL_WIDEST = 1e5, 20_000
+# Slices of work (some 20 ms each) when a whole list is solved at once.
+SLICES = 60
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What an effort spends: trees are listed up to `largest` terminals and kept from `drop` on.
+
+    Small instances get `trials` of varied prices and `sweeps` of flips and regions; large ones
+    `windows`, which run in parallel, and `regions` after them. Where pieces may be of any size,
+    lists of up to `whole` points are then solved at once.
+    """
+
+    largest: int
+    drop: float
+    trials: int
+    sweeps: int
+    windows: tuple[Pass, ...]
+    regions: tuple[RegionPass, ...]
+    whole: int = 0
+
+
+_NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
+_WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
+
+EFFORTS = {
+    "fast": Learned(5, -7.5, 2, 1, (Pass(60),), _NARROW[:2]),
+    "default": Learned(6, -8.0, 8, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
+    "best": Learned(6, -14.0, 100, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """Neural's options."""
+
+    effort: str = option("default", "how much work to spend", choices=tuple(EFFORTS))
+    pieces: str = option(
+        "third",
+        "what is solved exactly: nothing, pieces of up to a third of the points, or any",
+        choices=("none", "third", "any"),
+    )
+    start: Solution | None = option(None, "a Solution of the same points to begin from")
+    model: str | None = option(None, "the folder of another model")
+    threads: int | None = option(
+        None, f"threads; None: one, and every core from {MANY} points on", minimum=1
+    )
+
+
+INFO = MethodInfo(
+    name="neural",
+    summary="full Steiner trees scored by a graph network, the likely ones put together",
+    guarantee="never longer than the spanning tree; about 0.005 % above the optimum in practice",
+    options=describe(Options),
+    strict=True,
+)
+
+
+def solve(run: Run, options: Options) -> Tree:
+    """Solve one instance."""
+    n = len(run.points)
+    if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
+        small = _Small(run.points[None], options)
+        if not run.monitor.report("kernel"):
+            return unimproved(_spanning(run.points))
+        small.solve(0, 1)
+        return small.tree(run)
+    threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
+    with Workers(threads) as workers:
+        return _in_order(run, options, workers)
+
+
+def can_batch(options: Options) -> bool:
+    """Return whether `solve_batch` serves these options."""
+    return options.start is None
+
+
+def solve_batch(batch: Batch, options: Options) -> BatchTrees:
+    """Solve many small instances of one size, each by one kernel call."""
+    small = _Small(batch.points, options)
+    share(len(batch.points), small.solve)
+    packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
+    return BatchTrees(
+        *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
+    )
+
+
+class _Small:
+    """Instances of one size on their way through the kernel, in padded arrays."""
+
+    def __init__(self, points: FloatArray, options: Options) -> None:
+        count, n = points.shape[:2]
+        self.points = points
+        self.effort = EFFORTS[options.effort]
+        self.piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
+        self.weights = load_weights(options.model)
+        self.sizes = np.empty(count, dtype=np.int64)
+        self.steiner = np.empty((count, n, 2))
+        self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
+
+    def solve(self, first: int, last: int) -> None:
+        """Solve the instances first..last."""
+        from .neural_kernels import solve_learned
+
+        how = self.effort
+        solve_learned(
+            self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.drop,
+            self.piece, how.sweeps, how.trials, SMALL_WORK, SMALL_WIDEST, first, last,
+        )  # fmt: skip
+
+    def tree(self, run: Run) -> Tree:
+        """Return the only instance's tree."""
+        nodes = int(self.sizes[0])
+        steiner, edges = self.steiner[0, : nodes - len(run.points)], self.edges[0, : nodes - 1]
+        steiner, edges = refine(run.points, steiner, edges)
+        length = tree_length(np.concatenate((run.points, steiner)), edges)
+        run.monitor.report("done", 1, 1, length)
+        return Tree(steiner, edges)
+
+
+def _spanning(points: FloatArray) -> IntArray:
+    from ..core.mst import minimum_spanning_tree
+
+    return minimum_spanning_tree(points)
+
+
+def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
+    """Solve with the points in an order in which neighbours are near each other."""
+    from .neighbour_kernels import nearby_order
+
+    n = len(run.points)
+    watch = Watch(run.monitor, finishing_seconds(run.monitor, n))
+    if n <= TILED_FROM:  # no step is long enough to be watched
+        watch = Watch(Monitor(), patient=False)
+    try:
+        order = watch.wait("order", lambda: nearby_order(run.points))
+    except Stopped:
+        return unimproved(path_through_strips(run.points))
+    tree = _Neural(replace(run, points=run.points[order]), options, order, workers, watch).run()
+    names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
+    return replace(tree, edges=names[tree.edges])
+
+
+class _Neural(LocalSearch):
+    """One run over a large instance: `local`'s, on the learned list."""
+
+    def __init__(
+        self, run: Run, options: Options, order: IntArray, workers: Workers, watch: Watch
+    ) -> None:
+        like = LocalOptions(options.effort, options.start, options.threads)
+        super().__init__(run, like, order, workers, watch)
+        self.how = EFFORTS[options.effort]
+        self.weights = load_weights(options.model)
+        self.logits: Any = None
+        some = options.pieces != "none"
+        piece = len(run.points) // 4  # a window reaches a little beyond its cell
+        self.regions = [replace(one, size=min(one.size, piece)) for one in self.how.regions if some]
+        windows = [replace(one, size=min(one.size, piece)) for one in self.how.windows if some]
+        whole = self.how.whole if options.pieces == "any" else 0
+        self.effort = Effort(self.how.largest, tuple(windows), whole, SLICES)
+
+    def _list(self, ground: Ground) -> Listing:
+        listing = list_grown_trees(
+            ground, self.workers, self.how.largest, self._go_on_listing, self.watch
+        )
+        logits = score_list(listing, self.weights, self.workers, self._go_on_listing, self.watch)
+        if logits is None:
+            return listing
+        keep = logits >= self.how.drop
+        keep[: len(ground.points) - 1] = True
+        self.logits = logits[keep]
+        return self.watch.wait("list", lambda: part_of(listing, keep))
+
+    def _begin(self, listing: Listing) -> tuple[Listing, Any]:
+        """Return the trees to choose from and the first choice: the one given, or a likely one."""
+        if self.logits is None or self.options.start is not None:
+            return super()._begin(listing)
+        workers, watch, logits = self.workers, self.watch, self.logits
+        picked = likely_choice(listing, logits, workers, self._tell, watch)
+        return watch.wait("list", lambda: thinned(listing, logits, picked, self.how.drop))
+
+    def _improve(self, listing: Listing, picked: Any, number: int, passes: tuple[Pass, ...]) -> int:
+        """Run the windows and then the regions; return how many passes were finished."""
+        finished = super()._improve(listing, picked, number, passes)
+        for how in self.regions:
+            if not self._going():
+                break
+            saved = run_pass(listing, picked, finished, how, self._saved)
+            self._record(f"pass {finished + 1}", saved)
+            finished += 1
+        return finished

@@ -1,0 +1,293 @@
+"""Regions: all chosen trees inside a set of terminals replaced at once by the best choice.
+
+What is chosen outside stays and is contracted: terminals that it connects count as one. So the
+trees inside a region need not be connected, and a link may move to the far side of a long cycle.
+Regions are solved one after the other, since each one's contraction depends on the others' trees.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from ..core.points import Array
+from ..exact.concat_kernels import settle
+from ..exact.prune_kernels import find_root
+from .window_kernels import keep_block
+
+# A region must get shorter by this share of its length, or it stays.
+LEAST = 1e-12
+
+
+@njit(cache=True, nogil=True)
+def solve_region(
+    start: Array,
+    terminals: Array,
+    length: Array,
+    picked: Array,
+    own_first: Array,
+    own: Array,
+    members: Array,
+    work: float,
+    widest: int,
+    parent: Array,
+    local: Array,
+) -> float:
+    """Replace the chosen trees over some terminals by a shorter choice; return the saving.
+
+    `own` are the trees by their first terminal. `parent` is scratch, `local` a scratch array of
+    -1, both one for each terminal; the latter is left as it was found.
+    """
+    count = members.size
+    for k in range(count):
+        local[members[k]] = k
+    ids, begin, inside, before, chosen_now = _trees_inside(
+        start, terminals, length, picked, own_first, own, members, local
+    )  # fmt: skip
+    saving = 0.0
+    if chosen_now > 0 and ids.size > chosen_now:
+        merged = _contracted(start, terminals, picked, members, local, parent)
+        saving = _replace(picked, length, ids, begin, inside, merged, before, work, widest)
+    for k in range(count):
+        local[members[k]] = -1
+    return saving
+
+
+@njit(cache=True, nogil=True)
+def _trees_inside(
+    start: Array,
+    terminals: Array,
+    length: Array,
+    picked: Array,
+    own_first: Array,
+    own: Array,
+    members: Array,
+    local: Array,
+) -> tuple[Array, Array, Array, float, int]:
+    """Return the trees inside the region, renumbered, and length and number of the chosen ones."""
+    trees, room = 0, 0
+    for k in range(members.size):
+        for j in range(own_first[members[k]], own_first[members[k] + 1]):
+            trees += 1
+            room += start[own[j] + 1] - start[own[j]]
+    ids, begin = np.empty(trees, np.int64), np.empty(trees + 1, np.int64)
+    inside = np.empty(room, np.int64)
+    count, at, chosen, total = 0, 0, 0, 0.0
+    begin[0] = 0
+    for k in range(members.size):
+        for j in range(own_first[members[k]], own_first[members[k] + 1]):
+            f = own[j]
+            whole = True
+            for i in range(start[f], start[f + 1]):
+                whole = whole and local[terminals[i]] >= 0
+            if not whole:
+                continue
+            for i in range(start[f], start[f + 1]):
+                inside[at] = local[terminals[i]]
+                at += 1
+            ids[count] = f
+            count += 1
+            begin[count] = at
+            if picked[f]:
+                chosen += 1
+                total += length[f]
+    return ids[:count].copy(), begin[: count + 1].copy(), inside[:at].copy(), total, chosen
+
+
+@njit(cache=True, nogil=True)
+def _contracted(
+    start: Array, terminals: Array, picked: Array, members: Array, local: Array, parent: Array
+) -> Array:
+    """Return a representative for every member: those connected outside have the same."""
+    for v in range(parent.size):
+        parent[v] = v
+    for f in range(picked.size):
+        if not picked[f]:
+            continue
+        whole = True
+        for i in range(start[f], start[f + 1]):
+            whole = whole and local[terminals[i]] >= 0
+        if whole:
+            continue
+        root = find_root(parent, terminals[start[f]])
+        for i in range(start[f] + 1, start[f + 1]):
+            parent[find_root(parent, terminals[i])] = root
+    merged = np.empty(members.size, np.int64)
+    first = np.full(parent.size, -1, np.int64)
+    for k in range(members.size):
+        root = find_root(parent, members[k])
+        if first[root] < 0:
+            first[root] = k
+        merged[k] = first[root]
+    return merged
+
+
+@njit(cache=True, nogil=True)
+def _replace(
+    picked: Array,
+    length: Array,
+    ids: Array,
+    begin: Array,
+    inside: Array,
+    merged: Array,
+    before: float,
+    work: float,
+    widest: int,
+) -> float:
+    """Choose anew inside a contracted region; blocks that are too wide stay as they are."""
+    lengths, chosen = np.empty(ids.size), np.zeros(ids.size, np.bool_)
+    for k in range(ids.size):
+        lengths[k] = length[ids[k]]
+    missing = -1  # joins that a tree over the representatives needs
+    for k in range(merged.size):
+        missing += merged[k] == k
+    blocks, first, listed, at, _, sizes, solved, guess = settle(
+        merged.size, begin, inside, lengths, np.ones(ids.size, np.bool_), chosen, merged, work,
+        widest,
+    )  # fmt: skip
+    if blocks < 0:
+        return 0.0
+    for b in range(blocks):
+        if not solved[b]:
+            keep_block(
+                ids, lengths, picked, at, listed, first[b], first[b + 1], sizes[b], guess, chosen
+            )
+    for k in range(ids.size):
+        if chosen[k]:
+            missing -= begin[k + 1] - begin[k] - 1
+    if missing != 0:
+        return 0.0
+    after = 0.0
+    for k in range(ids.size):
+        if chosen[k]:
+            after += lengths[k]
+    if not after < before * (1.0 - LEAST):
+        return 0.0
+    for k in range(ids.size):
+        picked[ids[k]] = chosen[k]
+    return before - after
+
+
+@njit(cache=True, nogil=True)
+def solve_regions(
+    start: Array,
+    terminals: Array,
+    length: Array,
+    picked: Array,
+    own_first: Array,
+    own: Array,
+    members: Array,
+    groups: Array,
+    work: float,
+    widest: int,
+    parent: Array,
+    local: Array,
+    spot: Array,
+) -> float:
+    """Solve several regions, one after the other; return what they saved.
+
+    Region g has members[groups[g] : groups[g + 1]]. Trees that reach beyond all of them are
+    contracted once, so that a region costs no more than all of them together have terminals.
+    `spot` is another scratch array of -1.
+    """
+    size = members.size
+    for k in range(size):
+        spot[members[k]] = k
+    outside = _contracted(start, terminals, picked, members, spot, parent)
+    inner = np.empty(size, np.int64)
+    saving = 0.0
+    for g in range(groups.size - 1):
+        low, high = groups[g], groups[g + 1]
+        for k in range(low, high):
+            local[members[k]] = k - low
+        ids, begin, inside, before, chosen_now = _trees_inside(
+            start, terminals, length, picked, own_first, own, members[low:high], local
+        )  # fmt: skip
+        if chosen_now > 0 and ids.size > chosen_now:
+            for k in range(size):
+                inner[k] = outside[k]
+            _join_around(start, terminals, picked, own_first, own, members, spot, local, inner)
+            merged = _representatives(inner, low, high)
+            saving += _replace(picked, length, ids, begin, inside, merged, before, work, widest)
+        for k in range(low, high):
+            local[members[k]] = -1
+    for k in range(size):
+        spot[members[k]] = -1
+    return saving
+
+
+@njit(cache=True, nogil=True)
+def _join_around(
+    start: Array,
+    terminals: Array,
+    picked: Array,
+    own_first: Array,
+    own: Array,
+    members: Array,
+    spot: Array,
+    local: Array,
+    parent: Array,
+) -> None:
+    """Join what chosen trees inside all regions, but not inside this one, connect."""
+    for k in range(members.size):
+        v = members[k]
+        for j in range(own_first[v], own_first[v + 1]):
+            f = own[j]
+            if not picked[f]:
+                continue
+            here, there = True, True
+            for i in range(start[f], start[f + 1]):
+                here = here and local[terminals[i]] >= 0
+                there = there and spot[terminals[i]] >= 0
+            if here or not there:
+                continue
+            root = find_root(parent, k)
+            for i in range(start[f] + 1, start[f + 1]):
+                parent[find_root(parent, spot[terminals[i]])] = root
+
+
+@njit(cache=True, nogil=True)
+def _representatives(parent: Array, low: int, high: int) -> Array:
+    """Return for each of low..high-1, counted from low, the first that is connected with it."""
+    first = np.full(parent.size, -1, np.int64)
+    merged = np.empty(high - low, np.int64)
+    for k in range(low, high):
+        root = find_root(parent, k)
+        if first[root] < 0:
+            first[root] = k - low
+        merged[k - low] = first[root]
+    return merged
+
+
+@njit(cache=True, nogil=True)
+def nearby(
+    start: Array,
+    terminals: Array,
+    first: Array,
+    lists: Array,
+    seed: int,
+    limit: int,
+    stamp: Array,
+    members: Array,
+) -> int:
+    """Write up to `limit` terminals around one, breadth first over the list; return how many.
+
+    `first` and `lists` are the trees at every terminal; `stamp` holds no seed that comes later.
+    """
+    count, done = 1, 0
+    members[0] = seed
+    stamp[seed] = seed
+    while done < count:
+        v = members[done]
+        done += 1
+        for j in range(first[v], first[v + 1]):
+            f = lists[j]
+            for i in range(start[f], start[f + 1]):
+                u = terminals[i]
+                if stamp[u] != seed:
+                    if count == limit:
+                        return count
+                    stamp[u] = seed
+                    members[count] = u
+                    count += 1
+    return count

@@ -1,0 +1,91 @@
+"""The weights of the network behind `neural`, as its kernels take them."""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ..core.errors import FormatError
+from ..core.points import Array
+
+SHIPPED = Path(__file__).resolve().parents[1] / "models" / "neural"
+FORMAT = 1
+
+Weights = tuple[Array, Array, Array, Array, Array, Array, Array]
+
+
+@lru_cache(maxsize=4)
+def load_weights(folder: str | None = None) -> Weights:
+    """Return (input, bias, own, bias, message, output, bias) of the shipped or another model.
+
+    The rounds' matrices stand behind each other in three-dimensional arrays.
+    """
+    path = SHIPPED if folder is None else Path(folder)
+    rounds = _rounds(path)
+    tensors = _tensors(path / "weights.safetensors")
+    try:
+        each = [
+            [tensors[f"{part}.{k}.{kind}"] for k in range(rounds)]
+            for part, kind in (("own", "weight"), ("own", "bias"), ("message", "weight"))
+        ]
+        weights = (
+            np.ascontiguousarray(tensors["input.weight"].T),
+            tensors["input.bias"],
+            np.stack([one.T for one in each[0]]),
+            np.stack(each[1]),
+            np.stack([one.T for one in each[2]]),
+            np.ascontiguousarray(tensors["output.weight"][0]),
+            tensors["output.bias"],
+        )
+    except (KeyError, ValueError) as error:
+        raise FormatError(f"model {str(path)!r}: the weights do not fit ({error})") from None
+    _check(path, weights)
+    return weights
+
+
+def _rounds(path: Path) -> int:
+    """Return the number of rounds that a model's description gives."""
+    try:
+        facts = json.loads((path / "neural.json").read_text(encoding="utf-8"))
+        version, rounds = facts["format"], int(facts["rounds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        raise FormatError(
+            f"no model {str(path)!r}: give a folder with neural.json and weights.safetensors"
+        ) from None
+    if version != FORMAT or rounds < 1:
+        raise FormatError(f"model {str(path)!r} has format {version}; this version reads {FORMAT}")
+    return rounds
+
+
+def _tensors(path: Path) -> dict[str, Array]:
+    from safetensors import SafetensorError
+    from safetensors.numpy import load
+
+    try:
+        return {name: value.astype(np.float32) for name, value in load(path.read_bytes()).items()}
+    except (OSError, SafetensorError, ValueError, KeyError):
+        raise FormatError(f"{path} is missing or damaged: it is no safetensors file") from None
+
+
+def _check(path: Path, weights: Weights) -> None:
+    from .neural_graph_kernels import FEATURES, RELATIONS, WIDTH
+
+    rounds = weights[2].shape[0]
+    shapes = (
+        (FEATURES, WIDTH),
+        (WIDTH,),
+        (rounds, WIDTH, WIDTH),
+        (rounds, WIDTH),
+        (rounds, RELATIONS * WIDTH, WIDTH),
+        (WIDTH,),
+        (1,),
+    )
+    for value, shape in zip(weights, shapes, strict=True):
+        if value.shape != shape or not np.isfinite(value).all():
+            raise FormatError(
+                f"model {str(path)!r}: an array of shape {value.shape} should have {shape} and "
+                "finite values"
+            )

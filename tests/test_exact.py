@@ -260,3 +260,11 @@ def test_full_trees_can_be_drawn():
     bare, marked = plot_full_trees(trees), plot_full_trees(trees, chosen=[0, 5])
     assert f"{len(trees)} full Steiner trees over 40 points" in bare.get_title(loc="left")
     assert len(marked.collections) == len(bare.collections) + 1
+
+
+@pytest.mark.parametrize("seed", [0, 2, 6])
+def test_reported_bounds_never_pass_the_length(seed):
+    reports = []
+    ds.solve(np.random.default_rng(seed).random((300, 2)), "exact", on_progress=reports.append)
+    assert reports[-1].phase == "done"
+    assert all(one.lower_bound <= one.length for one in reports if one.lower_bound is not None)

@@ -96,7 +96,8 @@ def test_a_limit_of_zero_still_gives_a_valid_tree(method):
 def test_time_limits_hold_on_larger_instances(method):
     # The policy attends to all pairs of tokens and refuses more than some 500 points.
     points = np.random.default_rng(1).random((400 if method == "policy" else 1800, 2))
-    ds.solve(points[:20], method)  # compiles
+    # Compiles: some methods have kernels of their own for larger instances.
+    ds.solve(points[: 20 if method in ("policy", "greedy") else 300], method)
     started = time.perf_counter()
     solution = ds.solve(points, method, time_limit=0.2)
     # A loaded test machine gets more than the promised 0.1 s; a method that ignored the limit

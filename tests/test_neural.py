@@ -176,7 +176,7 @@ def test_numba_and_torch_agree():
 
 
 def test_a_region_keeps_the_tree_whole_and_never_longer():
-    from deepsteiner.search.neural_region_kernels import solve_region
+    from deepsteiner.search.region_kernels import solve_region
     from deepsteiner.search.start_kernels import is_spanning
     from deepsteiner.search.window_kernels import by_first_terminal
 
@@ -200,7 +200,7 @@ def test_a_region_keeps_the_tree_whole_and_never_longer():
 
 
 def test_regions_together_do_what_they_do_alone():
-    from deepsteiner.search.neural_region_kernels import solve_region, solve_regions
+    from deepsteiner.search.region_kernels import solve_region, solve_regions
     from deepsteiner.search.window_kernels import by_first_terminal
 
     points, (start, terminals, length, _) = listed(90, 5)

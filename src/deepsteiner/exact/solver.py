@@ -143,7 +143,8 @@ class _Solve:
         def go_on(phase: str, done: int, total: int, length: float, bound: float) -> bool:
             if trees.complete:
                 self.bound = max(self.bound, bound)
-            return run.monitor.report(phase, done, total, min(length, self.length), self.bound)
+            shortest = min(length, self.length)
+            return run.monitor.report(phase, done, total, shortest, min(self.bound, shortest))
 
         choice = concatenate(trees, keep_going=go_on, trace=run.trace is not None)
         self.info["concatenation"] = dict(choice.stats)
@@ -175,8 +176,8 @@ class _Solve:
             self.best, self.length = Tree(steiner, edges), length
 
     def _finished(self, *, optimal: bool) -> Tree:
-        self.request.monitor.report("done", 1, 1, self.length, self.bound)
-        bound = min(self.bound, self.length)
+        bound = min(self.bound, self.length)  # rounding may set it a few bits above
+        self.request.monitor.report("done", 1, 1, self.length, bound)
         return Tree(self.best.steiner, self.best.edges, bound, optimal, self.info)
 
 

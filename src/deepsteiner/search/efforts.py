@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from .regions import RegionPass
 from .windows import Pass
 
 # What the exact solver's list may cost, in slices of about 1 ms: in all, and for each point.
@@ -21,14 +22,16 @@ class Effort:
 
     Full trees of up to `largest` terminals, `passes` of windows, then the whole list at once where
     there are at most `whole` points, in at most `slices` slices of work (some 20 ms each) and one
-    more for every 50 points. Then `more`: further passes and slices, up to `grown` points over the
-    exact solver's own list of up to `grown_largest` terminals.
+    more for every 50 points, and passes of `regions` where there are more points. Then `more`:
+    further passes and slices, up to `grown` points over the exact solver's own list of up to
+    `grown_largest` terminals.
     """
 
     largest: int
     passes: tuple[Pass, ...]
     whole: int = 0
     slices: int = 0
+    regions: tuple[RegionPass, ...] = ()
     more: tuple[Pass, ...] = ()
     more_slices: int = 0
     grown: int = 0
@@ -38,11 +41,12 @@ class Effort:
 _NARROW = (Pass(60), Pass(60), Pass(200))
 _WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
 _WIDEST = (Pass(3000, 1e7), Pass(3000, 1e7))
+_REGIONS = 2 * (RegionPass(120),) + 2 * (RegionPass(300, 1e6, 50_000),)
 
 EFFORTS = {
     "fast": Effort(4, _NARROW),
-    "default": Effort(5, _WIDE, 12_000, 60),
-    "best": Effort(5, _WIDE, 12_000, 60, _WIDEST, 400, 2000, 10),
+    "default": Effort(5, _WIDE, 12_000, 60, _REGIONS),
+    "best": Effort(5, _WIDE, 12_000, 60, _REGIONS, _WIDEST, 400, 2000, 10),
 }
 # Points up to which `more` ends with the whole list at once.
 MORE_WHOLE = 50_000

@@ -4,7 +4,8 @@ A shortest tree is a union of small full Steiner trees. `local` lists those of u
 terminals that Delaunay neighbours can form (`listing`), picks some greedily by what they save, and
 then solves overlapping windows of the plane exactly over the list (`windows`): the trees inside a
 window are replaced by the shortest choice that connects the same terminals. Up to a few thousand
-points the better efforts solve the whole list at once, by the exact solver's concatenation.
+points the better efforts solve the whole list at once, by the exact solver's concatenation; with
+more of them they go on with regions (`regions`), in which all that lies outside is contracted.
 Relaxation at the end repairs angles below 120 degrees where chosen trees meet.
 
 Efforts are budgets of work, not of time: the tree depends on neither the machine nor the threads.
@@ -48,6 +49,7 @@ from .efforts import (
     USUAL,
 )
 from .listing import Ground, Listing, list_trees, survey, triangulated
+from .regions import RegionPass, run_pass
 from .windows import Pass, WindowSearch, first_choice
 from .workers import Workers
 
@@ -209,7 +211,9 @@ class LocalSearch:
         self.length = float(listing.length[picked].sum())
         self._record("start", self.spanning - self.length)
         passes = self._improve(listing, picked, 0, self.effort.passes)
-        if len(run.points) <= self.effort.whole and self._going():
+        if len(run.points) > self.effort.whole:
+            passes += self._solve_regions(listing, picked, passes, self.effort.regions)
+        elif self._going():
             picked = self._settle(listing, picked, self.effort.slices)
         if self.effort.more and self._going():
             listing, picked = self._wider(ground, listing, picked)
@@ -325,6 +329,19 @@ class LocalSearch:
         except Stopped:
             return finished
         return len(passes)
+
+    def _solve_regions(
+        self, listing: Listing, picked: Any, number: int, regions: tuple[RegionPass, ...]
+    ) -> int:
+        """Run passes of regions, the first with this number; return how many were finished."""
+        finished = 0
+        for how in regions:
+            if not self._going():
+                break
+            saved = run_pass(listing, picked, number + finished, how, self._saved)
+            finished += 1
+            self._record(f"pass {number + finished}", saved)
+        return finished
 
     def _finish(self, listing: Listing, picked: Any) -> tuple[FloatArray, IntArray]:
         """Return the union of the picked trees, relaxed where there is time."""

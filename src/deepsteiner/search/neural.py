@@ -35,8 +35,8 @@ from .listing import Ground, Listing
 from .local import MANY, LocalSearch, unimproved
 from .local import Options as LocalOptions
 from .neural_listing import likely_choice, list_grown_trees, part_of, score_list, thinned
-from .neural_regions import RegionPass, run_pass
 from .neural_weights import load_weights
+from .regions import RegionPass
 from .windows import Pass
 from .workers import Workers
 
@@ -200,7 +200,9 @@ class _Neural(LocalSearch):
         self.logits: Any = None
         some = options.pieces != "none"
         piece = len(run.points) // 4  # a window reaches a little beyond its cell
-        self.regions = [replace(one, size=min(one.size, piece)) for one in self.how.regions if some]
+        self.regions = tuple(
+            replace(one, size=min(one.size, piece)) for one in self.how.regions if some
+        )
         windows = [replace(one, size=min(one.size, piece)) for one in self.how.windows if some]
         whole = self.how.whole if options.pieces == "any" else 0
         self.effort = Effort(self.how.largest, tuple(windows), whole, SLICES)
@@ -228,10 +230,4 @@ class _Neural(LocalSearch):
     def _improve(self, listing: Listing, picked: Any, number: int, passes: tuple[Pass, ...]) -> int:
         """Run the windows and then the regions; return how many passes were finished."""
         finished = super()._improve(listing, picked, number, passes)
-        for how in self.regions:
-            if not self._going():
-                break
-            saved = run_pass(listing, picked, finished, how, self._saved)
-            self._record(f"pass {finished + 1}", saved)
-            finished += 1
-        return finished
+        return finished + self._solve_regions(listing, picked, number + finished, self.regions)

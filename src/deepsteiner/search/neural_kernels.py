@@ -17,7 +17,7 @@ from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck_tree, incident_pairs, 
 from .neural_graph_kernels import scores
 from .neural_growth_kernels import close_hexes, close_quints
 from .neural_partial_kernels import by_terminal, grow_branches, grow_pairs, terminal_rows
-from .neural_region_kernels import nearby, solve_region
+from .region_kernels import nearby, solve_region
 from .start_kernels import complete, measure, take
 from .union_kernels import caterpillar_edges, union
 from .window_kernels import by_first_terminal

@@ -1,4 +1,4 @@
-"""Passes of regions over a large instance; see `neural_region_kernels`."""
+"""Passes of regions over a large instance; see `region_kernels`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run_pass(
 
     `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
     """
-    from .neural_region_kernels import solve_regions
+    from .region_kernels import solve_regions
     from .window_kernels import by_first_terminal
 
     n = len(listing.points)

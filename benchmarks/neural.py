@@ -19,18 +19,11 @@ import numpy as np
 from common import golden, print_provenance, print_table
 
 import deepsteiner as ds
-from deepsteiner import registry
 from deepsteiner.search import neural, neural_weights
 
 GOLDEN = {"u10": 1000, "u20": 1000, "u50": 100, "u100": 50, "u200": 20, "u500": 10}
 OTHERS = {"c50": 100, "c100": 40, "i12": 100, "i30": 100}
 EFFORTS = ("fast", "default", "best")
-
-
-def registered() -> None:
-    """Make the method known where the package does not register it."""
-    if "neural" not in registry.MODULES:
-        registry.MODULES = {**registry.MODULES, "neural": "deepsteiner.search.neural"}
 
 
 @contextmanager
@@ -110,7 +103,6 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list({**GOLDEN, **OTHERS}))
     parser.add_argument("--effort", choices=EFFORTS, action="append")
     given = parser.parse_args()
-    registered()
     efforts = given.effort or list(EFFORTS)
     for n in (100, 300):
         ds.solve(np.random.default_rng(0).random((n, 2)), "neural")  # compiles

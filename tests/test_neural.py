@@ -9,19 +9,11 @@ import numpy as np
 import pytest
 
 import deepsteiner as ds
-from deepsteiner import registry
 from deepsteiner.core.errors import FormatError
 from deepsteiner.core.points import Frame
 from deepsteiner.search import neural, neural_weights
 
 GOLDEN = Path(__file__).parent / "golden"
-
-
-@pytest.fixture(autouse=True)
-def known(monkeypatch):
-    """Register the method where the package does not."""
-    modules = {**registry.MODULES, "neural": "deepsteiner.search.neural"}
-    monkeypatch.setattr(registry, "MODULES", modules)
 
 
 def framed(points):

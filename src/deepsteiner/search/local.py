@@ -93,11 +93,11 @@ def solve(run: Run, options: Options) -> Tree:
             return small.tree(run)
     threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
     with Workers(threads) as workers:
-        return _in_order(run, options, workers)
+        return in_order(run, LocalSearch, options, workers)
 
 
-def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
-    """Solve with the points in an order in which neighbours are near each other."""
+def in_order(run: Run, search: type[LocalSearch], options: Any, workers: Workers) -> Tree:
+    """Search with the points in an order in which neighbours are near each other."""
     from .neighbour_kernels import nearby_order
 
     n = len(run.points)
@@ -108,8 +108,7 @@ def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
         order = watch.wait("order", lambda: nearby_order(run.points))
     except Stopped:
         return unimproved(path_through_strips(run.points))
-    search = LocalSearch(replace(run, points=run.points[order]), options, order, workers, watch)
-    tree = search.run()
+    tree = search(replace(run, points=run.points[order]), options, order, workers, watch).run()
     names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
     return replace(tree, edges=names[tree.edges])
 
@@ -127,7 +126,7 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
         frame = Frame(batch.shifts[b], int(batch.exponents[b]))
         run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
         with Workers(1) as workers:
-            small.put(int(b), _in_order(run, options, workers))
+            small.put(int(b), in_order(run, LocalSearch, options, workers))
     packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
     return BatchTrees(
         *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)

@@ -20,19 +20,16 @@ from typing import Any
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import finishing_seconds, path_through_strips
 from ..core.options import describe, option
 from ..core.points import FloatArray, IntArray
-from ..core.progress import Monitor
 from ..core.relax import refine, refine_batch
 from ..core.solution import Solution
 from ..core.threads import share
 from ..core.trees import tree_length
-from ..core.triangulation import TILED_FROM
-from ..core.waiting import Stopped, Watch
+from ..core.waiting import Watch
 from .efforts import Effort
 from .listing import Ground, Listing
-from .local import MANY, LocalSearch, unimproved
+from .local import MANY, LocalSearch, in_order, unimproved
 from .local import Options as LocalOptions
 from .neural_listing import likely_choice, list_grown_trees, part_of, score_list, thinned
 from .neural_weights import load_weights
@@ -113,7 +110,7 @@ def solve(run: Run, options: Options) -> Tree:
         return small.tree(run)
     threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
     with Workers(threads) as workers:
-        return _in_order(run, options, workers)
+        return in_order(run, _Neural, options, workers)
 
 
 def can_batch(options: Options) -> bool:
@@ -168,23 +165,6 @@ def _spanning(points: FloatArray) -> IntArray:
     from ..core.mst import minimum_spanning_tree
 
     return minimum_spanning_tree(points)
-
-
-def _in_order(run: Run, options: Options, workers: Workers) -> Tree:
-    """Solve with the points in an order in which neighbours are near each other."""
-    from .neighbour_kernels import nearby_order
-
-    n = len(run.points)
-    watch = Watch(run.monitor, finishing_seconds(run.monitor, n))
-    if n <= TILED_FROM:  # no step is long enough to be watched
-        watch = Watch(Monitor(), patient=False)
-    try:
-        order = watch.wait("order", lambda: nearby_order(run.points))
-    except Stopped:
-        return unimproved(path_through_strips(run.points))
-    tree = _Neural(replace(run, points=run.points[order]), options, order, workers, watch).run()
-    names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
-    return replace(tree, edges=names[tree.edges])
 
 
 class _Neural(LocalSearch):

@@ -316,18 +316,29 @@ class TestModels:
         assert (facts["data"], facts["objective"]) == ("D1", "distill")
         assert facts["instances_seen"] == facts["steps"] * facts["batch"]
 
-    def test_models_of_runs_are_called_by_the_run(self, tmp_path):
-        folder = tmp_path / "mst-first-selection-d1" / "model"
+    @staticmethod
+    def write_run(root, name, **train):
+        folder = root / name / "model"
         folder.mkdir(parents=True)
+        train = {"objective": "reinforce", "criterion": "first_selection", "batch": 32, **train}
         config = {
             "candidates": {"kind": "mst"},
             "step": 640,
-            "config": {
-                "train": {"objective": "reinforce", "criterion": "first_selection", "batch": 32},
-                "data": {"name": "D1", "instances": 10240},
-            },
+            "config": {"train": train, "data": {"name": "D1", "instances": 10240}},
         }
-        (folder / "config.json").write_text(json.dumps(config))
+        for place in (folder, folder.parent):  # a run keeps its own configuration beside
+            (place / "config.json").write_text(json.dumps(config))
+        return folder
+
+    def test_what_a_run_began_with_is_counted_and_not_measured(self, tmp_path):
+        self.write_run(tmp_path, "mst-first-selection-d1-begun", start="tsp20")
+        self.write_run(tmp_path, "mst-first-selection-d1", start="mst-first-selection-d1-begun")
+        (model,) = policies_in(tmp_path)
+        assert model.name == "mst-first-selection-d1"
+        assert model.facts["instances_seen"] == model.facts["instances_before"] == 20480
+
+    def test_models_of_runs_are_called_by_the_run(self, tmp_path):
+        folder = self.write_run(tmp_path, "mst-first-selection-d1")
         (model,) = policies_in(tmp_path)
         assert model.name == "mst-first-selection-d1"
         assert model.argument == str(folder)

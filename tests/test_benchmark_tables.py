@@ -124,6 +124,7 @@ class TestCells:
 
     def test_models_find_their_cells_by_name(self):
         facts = {"instances_seen": 1_024_000, "epochs": 100.0, "data": "D2"}
+        facts["instances_before"] = 409_600
         results = Results(
             [
                 policy("knn-first-increment-d2", "D2", gap_mean=2.5, model=facts),
@@ -135,7 +136,7 @@ class TestCells:
         assert cell(results, "1", "KNN+First-increment", "D2").value == 2.5
         assert cell(results, "1", "MST, Algorithm 1", "D3").value == 0.19
         assert cell(results, "1", "MST, ×8 refined", "D3").value == 0.04
-        assert cell(results, "1", "epochs, seen", "D2").text == "100, 1.02M"
+        assert cell(results, "1", "epochs, seen", "D2").text == "100, 1.02M + 410k"
         lines = [line for _, line, _, c in make_tables(results, ["3"])[0].cells() if c.value == 0.2]
         assert [line.label for line in lines] == ["distilled"]
 

@@ -17,6 +17,8 @@ from ..core.errors import FormatError
 
 SHIPPED = Path(__file__).resolve().parents[1] / "models"
 CONFIG, WEIGHTS = "config.json", "weights.safetensors"
+# The earlier part of a training that went on under the name without it; not measured itself.
+BEGUN = "-begun"
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,15 @@ def describe_model(argument: str) -> Model:
 
 
 def _policies(folder: Path, *, shipped: bool) -> list[Model]:
-    configs = [*folder.glob(f"*/{CONFIG}"), *folder.glob(f"*/model/{CONFIG}")]
+    inner = list(folder.glob(f"*/model/{CONFIG}"))
+    runs = {config.parent.parent for config in inner}  # whose own file is no model's
+    configs = inner + [path for path in folder.glob(f"*/{CONFIG}") if path.parent not in runs]
     models = []
     for config in sorted(configs):
         facts = _facts(config)
-        if "candidates" in facts:  # others, as the tour model, choose no Steiner points
-            name = _name(config.parent)
+        name = _name(config.parent)
+        # Others, as the tour model, choose no Steiner points.
+        if "candidates" in facts and not name.endswith(BEGUN):
             models.append(Model(name, name if shipped else str(config.parent), facts))
     return models
 
@@ -90,12 +95,30 @@ def _facts(config: Path) -> dict[str, Any]:
         "minutes": round(meta["elapsed"] / 60, 1) if meta.get("elapsed") else None,
         "trained_on": meta.get("device"),
         "weights": _weights_hash(config.with_name(WEIGHTS)),
+        "expectation": _table(meta, "reinforce").get("expectation") or None,
+        "start": train.get("start"),
     }
     if facts["steps"] and facts["batch"]:
         facts["instances_seen"] = facts["steps"] * facts["batch"]
         if data.get("instances"):
             facts["epochs"] = round(facts["instances_seen"] / data["instances"], 1)
+        facts["instances_before"] = _seen_by_start(config, facts["start"]) or None
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def _seen_by_start(config: Path, start: str | None) -> int:
+    """Return how many instances the policy had seen that a training began with.
+
+    It is looked for beside the model, as in a folder of runs, and in the package.
+    """
+    if start is None:
+        return 0
+    runs = config.parent.parent.parent if config.parent.name == "model" else config.parent.parent
+    for place in (runs / start / "model" / CONFIG, runs / start / CONFIG, SHIPPED / start / CONFIG):
+        if place.is_file() and start != _name(config.parent):  # a model is not its own start
+            before = _facts(place)
+            return int(before.get("instances_seen", 0)) + int(before.get("instances_before", 0))
+    return 0
 
 
 def _weights_hash(path: Path) -> str | None:

@@ -194,13 +194,22 @@ def _effort(rows: list[Row | None]) -> list[Line]:
 
 
 def effort_text(row: Row | None) -> str:
-    """Return the epochs and instances behind a trained model, as '100, 1.02M'."""
+    """Return the epochs and instances behind a trained model, as '100, 1.02M'.
+
+    What a policy had seen that the training began with is added: '16, 410k + 849k'.
+    """
     facts = row.model if row is not None else {}
     seen = facts.get("instances_seen")
     if not seen:
         return ""
-    words = f"{significant(seen / 1e6)}M" if seen >= 1e6 else f"{seen / 1e3:.0f}k"
+    words = _number_of(seen)
+    if facts.get("instances_before"):
+        words += f" + {_number_of(facts['instances_before'])}"
     return f"{facts['epochs']:.0f}, {words}" if facts.get("epochs") else words
+
+
+def _number_of(seen: int) -> str:
+    return f"{significant(seen / 1e6)}M" if seen >= 1e6 else f"{seen / 1e3:.0f}k"
 
 
 def _times(results: Results, dataset: str, place: int) -> Table:

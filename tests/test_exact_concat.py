@@ -88,6 +88,13 @@ def members_of(trees: FullTrees) -> list[list[int]]:
     return [trees.terminals[a:b].tolist() for a, b in bounds]
 
 
+def reordered(trees: FullTrees, order: np.ndarray) -> FullTrees:
+    sets = [members_of(trees)[f] for f in order]
+    start = np.concatenate([[0], np.cumsum([len(members) for members in sets])])
+    terminals = np.concatenate(sets).astype(np.int32)
+    return replace(trees, start=start, terminals=terminals, length=trees.length[order])
+
+
 def is_tree(n: int, sets: list[list[int]]) -> bool:
     """Whether hyperedges join n vertices without a cycle."""
     label = list(range(n))
@@ -310,6 +317,17 @@ def test_start_is_never_lost() -> None:
     full = concatenate(trees)
     again = concatenate(trees, start=full.selected, keep_going=lambda *_: False)
     assert again.length == pytest.approx(full.length, rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_a_start_allows_to_leave_out_spanning_edges(seed: int) -> None:
+    trees = random_list(seed, 12, 150, largest=3)
+    best = concatenate(trees)
+    order = np.argsort(trees.length, kind="stable")
+    few = reordered(trees, order)
+    assert few.length[:11].sum() < best.length  # so they are no tree
+    start = np.flatnonzero(np.isin(order, best.selected))
+    check(few, concatenate(few, start=start), best.length)
 
 
 def test_same_list_same_choice() -> None:

@@ -191,30 +191,6 @@ def test_a_region_keeps_the_tree_whole_and_never_longer():
     assert total < 0.985 * length[: n - 1].sum()
 
 
-def test_regions_together_do_what_they_do_alone():
-    from deepsteiner.search.region_kernels import solve_region, solve_regions
-    from deepsteiner.search.window_kernels import by_first_terminal
-
-    points, (start, terminals, length, _) = listed(90, 5)
-    n = len(points)
-    own = by_first_terminal(n, start, terminals)
-    members = np.argsort(points[:, 0], kind="stable")[:75]
-    groups = np.array([0, 25, 40, 75])
-    alone = np.arange(len(length)) < n - 1
-    together = alone.copy()
-    scratch = [np.full(n, -1, dtype=np.int64) for _ in range(3)]
-    limits = (1e6, 50_000)
-    saved = [
-        solve_region(start, terminals, length, alone, *own, members[a:b], *limits, *scratch[:2])
-        for a, b in itertools.pairwise(groups)
-    ]
-    trees = (start, terminals, length, together, *own)
-    total = solve_regions(*trees, members, groups, *limits, *scratch)
-    assert total == pytest.approx(sum(saved), rel=1e-12)
-    assert total > 0.0
-    assert np.array_equal(alone, together)
-
-
 LIMITS = {  # mean gap in %, an order above what was measured
     "fast": {"u10": 0.1, "u20": 0.1, "u100": 0.05, "c50": 0.1, "i30": 0.2},
     "default": {"u10": 0.02, "u20": 0.04, "u100": 0.01, "c50": 0.05, "i30": 0.05},

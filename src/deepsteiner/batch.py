@@ -25,9 +25,10 @@ from .core.threads import use_threads
 from .core.trees import PackedTrees, ranges
 from .registry import Method, check_common, get_method
 
-# A chunk of a batch kernel should take about this long, so that progress and stopping work.
-_CHUNK_SECONDS = 0.03
-_FIRST_CHUNK = 16
+# A chunk of a batch kernel should take about this long, so that progress and stopping work; longer
+# where nobody listens, which leaves less between the chunks for one thread to do.
+_CHUNK_SECONDS, _SILENT_SECONDS = 0.03, 0.25
+_FIRST_CHUNK, _LARGEST_CHUNK = 16, 65_536
 _CUDA_CHUNK = 8192
 
 
@@ -153,6 +154,7 @@ class _Job:
         prepare_kernels()
         use_threads(self.workers)
         device: str = self.common["device"]
+        seconds = _SILENT_SECONDS if self.monitor.on_progress is None else _CHUNK_SECONDS
         size, begin = _FIRST_CHUNK * self.workers, 0
         if device == "cuda":
             size = _CUDA_CHUNK  # an accelerator wants to be filled, whatever a chunk then takes
@@ -173,7 +175,8 @@ class _Job:
             begin += len(chunk)
             spent = time.perf_counter() - before
             if device != "cuda":
-                size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
+                size = min(4 * size, _LARGEST_CHUNK, int(size * seconds / max(spent, 1e-6)))
+                size = max(1, size)
 
     def _one_by_one(self, rows: IntArray) -> Iterator[_Part]:
         if self.workers == 1 or len(rows) == 1:

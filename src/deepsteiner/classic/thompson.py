@@ -17,6 +17,8 @@ components that occur.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
@@ -89,7 +91,7 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 
 
 def refine_in_pieces(
-    run: Run, steiner: FloatArray, edges: IntArray, reserve: float = 0.0
+    run: Run, steiner: FloatArray, edges: IntArray, reserve: float = 0.0, threads: int = 1
 ) -> tuple[FloatArray, IntArray]:
     """Refine a tree over `run.points`, reporting on the way; return its Steiner points and edges.
 
@@ -105,7 +107,7 @@ def refine_in_pieces(
             pieces = watch.wait("refining", lambda: _pieces(len(run.points), edges))
         except Stopped:
             return steiner, edges
-        steiner, edges = _refine_each(run, steiner, pieces, watch)
+        steiner, edges = _refine_each(run, steiner, pieces, watch, threads)
     length = tree_length(np.concatenate((run.points, steiner)), edges)
     run.monitor.report("done", 1, 1, length)
     return steiner, edges
@@ -122,23 +124,29 @@ def _pieces(n: int, edges: IntArray) -> list[IntArray]:
 
 
 def _refine_each(
-    run: Run, steiner: FloatArray, pieces: list[IntArray], watch: Watch
+    run: Run, steiner: FloatArray, pieces: list[IntArray], watch: Watch, threads: int
 ) -> tuple[FloatArray, IntArray]:
-    """Refine connected pieces of a tree, one by one, and put them together again."""
+    """Refine connected pieces of a tree, some at a time, and put them together again."""
     n = len(run.points)
     placed: list[FloatArray] = []
     linked: list[IntArray] = []
-    total = n
-    for done, piece in enumerate(pieces):
-        going = watch.go_on("refining", done, len(pieces))
-        nodes, local = np.unique(piece, return_inverse=True)
+    total, going = n, True
+
+    def refined(piece: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
+        nodes, inverse = np.unique(piece, return_inverse=True)
         terminals = nodes[nodes < n]
-        own = steiner[nodes[nodes >= n] - n]
-        local = local.reshape(-1, 2).astype(np.int64)
+        own, local = steiner[nodes[nodes >= n] - n], inverse.reshape(-1, 2).astype(np.int64)
         if going:
             own, local = refine(run.points[terminals], own, local)
-        names = np.concatenate((terminals, total + np.arange(len(own))))
-        linked.append(names[local])
-        placed.append(own)
-        total += len(own)
+        return terminals, own, local
+
+    with ThreadPoolExecutor(threads) as pool:
+        for done in range(0, len(pieces), threads):
+            going = watch.go_on("refining", done, len(pieces))
+            some = pieces[done : done + threads]
+            for terminals, own, local in (map if threads == 1 else pool.map)(refined, some):
+                names = np.concatenate((terminals, total + np.arange(len(own))))
+                linked.append(names[local])
+                placed.append(own)
+                total += len(own)
     return np.concatenate(placed), np.concatenate(linked)

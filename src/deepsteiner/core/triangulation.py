@@ -14,8 +14,11 @@ circle, tiles may disagree about the triangles in it, and all of them are given.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,6 +34,8 @@ TILED_FROM = 10_000
 TILE = 2000
 MARGIN = 3.5
 MOST_IN_TILE = 3
+# Tiles handed out at a time, for each thread: whoever is done early goes on at once.
+AHEAD = 3
 
 PHASE = "triangulation"
 _NOTHING = np.empty((0, 3), dtype=np.int64)
@@ -130,16 +135,26 @@ class _Tiles:
         """Triangulate every tile."""
         total = len(self.boxes)
         with ThreadPoolExecutor(threads) as pool:
-            for done in range(0, total, threads):
-                span = range(done, min(done + threads, total))
-                for inner, crossing, ties in (map if threads == 1 else pool.map)(
-                    self._triangulate, span
-                ):
-                    self.inner.append(inner)
-                    self.crossing.append(crossing)
-                    self.ties.append(ties)
-                if not watch.go_on(PHASE, span[-1] + 1, total):
+            ahead = [self._begin(pool, threads, t) for t in range(min(AHEAD * threads, total))]
+            going = deque(ahead)
+            for done in range(1, total + 1):
+                inner, crossing, ties = going.popleft()()
+                self.inner.append(inner)
+                self.crossing.append(crossing)
+                self.ties.append(ties)
+                if done % threads == 0 and not watch.go_on(PHASE, done, total):
+                    pool.shutdown(cancel_futures=True)
                     raise Stopped
+                if done + len(going) < total:
+                    going.append(self._begin(pool, threads, done + len(going)))
+
+    def _begin(
+        self, pool: ThreadPoolExecutor, threads: int, number: int
+    ) -> Callable[[], tuple[IntArray, IntArray, IntArray]]:
+        """Begin a tile where there are several threads; return what gives its triangles."""
+        if threads == 1:
+            return partial(self._triangulate, number)
+        return pool.submit(self._triangulate, number).result
 
     def _triangulate(self, number: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return a tile's certain triangles, its own and those that cross its rim, and its ties."""

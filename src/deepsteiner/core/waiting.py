@@ -52,16 +52,24 @@ class Watch:
             raise Stopped
         if not self.patient:
             return call()
-        future: Future[T] = Future()
-        Thread(target=_fulfil, args=(future, call), daemon=True).start()
-        while True:
-            try:
-                return future.result(POLL_SECONDS)
-            except TimeoutError:
-                if future.done():
-                    raise
-                if not self.go_on(phase, length=length):
-                    raise Stopped from None
+        return waited(call, lambda: self.go_on(phase, length=length))
+
+
+def waited(call: Callable[[], T], go_on: Callable[[], bool]) -> T:
+    """Return call(), made in a thread of its own; `go_on` is asked every POLL_SECONDS.
+
+    Raises Stopped where it says no; see `Watch.wait`.
+    """
+    future: Future[T] = Future()
+    Thread(target=_fulfil, args=(future, call), daemon=True).start()
+    while True:
+        try:
+            return future.result(POLL_SECONDS)
+        except TimeoutError:
+            if future.done():
+                raise
+            if not go_on():
+                raise Stopped from None
 
 
 def _fulfil(future: Future[T], call: Callable[[], T]) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.waiting import Stopped, waited
 from .concat_piece import Piece
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ LEVELS = (
 )
 LAST_RESORT = (0, 0, 0, 1e11, 1_000_000)  # where there is no linear programme
 QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
+LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
+WAITING = "reduce"  # what is told meanwhile, which does not count as work
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
@@ -72,7 +75,8 @@ def concatenate(
     """Choose FSTs of least total length that form a tree over all terminals.
 
     Args:
-        trees: the list; its first n-1 FSTs are the edges of a minimum spanning tree.
+        trees: the list; its first n-1 FSTs are the edges of a minimum spanning tree, some of
+            which may be left out where there is a start.
         keep_going: called as (phase, done, total, length, lower_bound), about every 50 ms;
             returning False stops, and the best choice so far comes back with its bound.
         trace: solve the whole list by cutting planes, slower, and record every round.
@@ -116,7 +120,10 @@ class _Concatenation:
         self.jobs: list[_Job] = []
         self.best = np.zeros(whole.length.size, np.bool_)
         self.best[: whole.n - 1] = True
-        if start is not None and whole.length[start].sum() < whole.length[self.best].sum():
+        if start is not None and (
+            whole.length[start].sum() < whole.length[self.best].sum()
+            or not _is_tree(whole, self.best)
+        ):
             self.best[:] = False
             self.best[start] = True
         self.best_length = float(whole.length[self.best].sum())
@@ -173,12 +180,7 @@ class _Concatenation:
 
     def _check_tree(self) -> None:
         """Nothing that is not a tree over all terminals ever leaves this module."""
-        from .small_kernels import greedy_tree
-
-        whole, picked = self.whole, np.zeros_like(self.best)
-        order = np.flatnonzero(self.best)
-        greedy_tree(whole.n, whole.start, whole.terminals, whole.length, order, picked)
-        if not np.array_equal(picked, self.best):
+        if not _is_tree(self.whole, self.best):
             raise RuntimeError("The chosen full Steiner trees do not form a tree: this is a bug.")
 
     def _survey(self) -> None:
@@ -222,13 +224,13 @@ class _Concatenation:
                 self._exhaust(job)
                 return
             self._contract(piece, alive, chosen, merged)
-        from .concat_kernels import settle
-
         began = time.perf_counter()
-        blocks, first, listed, begin, local, sizes, solved, guess = settle(
-            piece.n, piece.start, piece.terminals, piece.length, alive, chosen, merged,
-            min(work, QUICK_WORK), widest,
-        )  # fmt: skip
+        try:
+            found = self._settled(piece, alive, chosen, merged, min(work, QUICK_WORK), widest)
+        except Stopped:
+            self.jobs.append(job)
+            return
+        blocks, first, listed, begin, local, sizes, solved, guess = found
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if blocks < 0:
             self._exhaust(job)
@@ -257,6 +259,26 @@ class _Concatenation:
                 rest.level += 1
             if work <= QUICK_WORK or not self._long_frontier(rest, work, widest):
                 self.jobs.append(rest)
+
+    def _settled(
+        self,
+        piece: Piece,
+        alive: NDArray[np.bool_],
+        chosen: NDArray[np.bool_],
+        merged: NDArray[np.int64],
+        work: float,
+        widest: int,
+    ) -> Any:
+        """Reduce, split and solve narrow blocks; a long call is told of while it lasts."""
+        from .concat_kernels import settle
+
+        given = (piece.n, piece.start, piece.terminals, piece.length, alive, chosen, merged)
+        if self.keep_going is None or piece.length.size < LONG:
+            return settle(*given, work, widest)
+        return waited(
+            lambda: settle(*given, work, widest),
+            lambda: self._tick(WAITING, self.best_length, self.bound),
+        )
 
     def _long_frontier(self, job: _Job, work: float, widest: int) -> bool:
         """Solve a job by the frontier programme in slices; whether that settled it."""
@@ -375,6 +397,16 @@ class _Concatenation:
         else:
             self.jobs.append(_Job(job.piece, job.level, answer.picked, answer.bound, True))
             self.stopped = True
+
+
+def _is_tree(piece: Piece, flags: NDArray[np.bool_]) -> bool:
+    """Return whether the flagged FSTs form a tree over all terminals."""
+    from .small_kernels import greedy_tree
+
+    picked = np.zeros_like(flags)
+    order = np.flatnonzero(flags)
+    greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+    return bool(np.array_equal(picked, flags))
 
 
 def _price_bound(piece: Piece) -> float:

@@ -102,7 +102,7 @@ def solve_block(
     return True
 
 
-@njit(cache=True)
+@njit(cache=True, nogil=True)
 def settle(
     n: int,
     start: Ints,

@@ -46,12 +46,19 @@ class Label:
 
 def mixture(count: int, seed: int, split: str = "train") -> Iterator[FloatArray]:
     """Yield about `count` instances of all kinds; train, validation and test are disjoint."""
+    for _, points in _with_kinds(count, seed, split):
+        yield points
+
+
+def _with_kinds(count: int, seed: int, split: str) -> Iterator[tuple[str, FloatArray]]:
     for kind, n, share in MIXTURE:
         few = max(1, round(count * share))
         if kind == "tight":
-            yield from _tight(n, few, seed, split)
+            instances: Iterable[FloatArray] = _tight(n, few, seed, split)
         else:
-            yield from datasets.load(kind, n=n, count=few, split=split, seed=seed)
+            instances = datasets.load(kind, n=n, count=few, split=split, seed=seed)
+        for points in instances:
+            yield kind, points
 
 
 def _tight(n: int, count: int, seed: int, split: str) -> Iterator[FloatArray]:
@@ -94,6 +101,16 @@ def source_of(path: str | os.PathLike[str]) -> str:
     """Return how the instances of a label file were drawn: kind, count, seed and split."""
     with np.load(path) as data:
         return str(data["source"]) if "source" in data.files else "unknown"
+
+
+def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]:
+    """Return the kind of every label of a file: its instances are drawn again and recognised."""
+    match source_of(path).split():
+        case ["mixture", count, seed, split] if count.isdecimal() and seed.isdecimal():
+            drawn = _with_kinds(int(count), int(seed), split)
+            kinds = {points.tobytes(): kind for kind, points in drawn}
+            return [kinds.get(label.points.tobytes(), "unknown") for label in labels]
+    raise FormatError(f"{os.fspath(path)} does not say how its instances were drawn")
 
 
 def load_labels(path: str | os.PathLike[str]) -> list[Label]:

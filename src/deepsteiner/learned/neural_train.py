@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import torch
@@ -24,7 +25,7 @@ from torch import nn
 
 from ..core.points import Array, Frame
 from ..io.atomic import atomic_write
-from .neural_labels import Label, load_labels, source_of
+from .neural_labels import MIXTURE, Label, kinds_of, load_labels, source_of
 from .neural_model import (
     FEATURES,
     RELATIONS,
@@ -49,6 +50,28 @@ class Settings:
     rounds: int = ROUNDS
     rate: float = 6e-3
     seed: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which labels to learn from: not these kinds, and no more points than that."""
+
+    without: tuple[str, ...] = ()
+    most_points: int | None = None
+
+    def of(self, path: str) -> list[Label]:
+        """Return the labels of a file that belong to this part."""
+        labels = load_labels(path)
+        if self.without:
+            kinds = kinds_of(path, labels)
+            labels = [
+                label for label, kind in zip(labels, kinds, strict=True) if kind not in self.without
+            ]
+        return [
+            label
+            for label in labels
+            if self.most_points is None or len(label.points) <= self.most_points
+        ]
 
 
 def describe_label(label: Label) -> tuple[Array, Array, Array, Array]:
@@ -167,9 +190,24 @@ def save(folder: Path, network: ListNetwork, facts: dict[str, object], card: str
             stream.write(content)
 
 
+def generation_of(path: str) -> list[str]:
+    """Return the command that made a label file, where the file says so."""
+    match source_of(path).split():
+        case [kind, count, seed, split]:
+            drawn = f"--labels --split {split} --count {count} --seed {seed}"
+            return [f"deepsteiner generate {kind} {drawn} -O {Path(path).name}"]
+    return []
+
+
 def card_of(network: ListNetwork, facts: dict[str, object]) -> str:
     """Return the card's text."""
+    cost = facts["label_minutes"]
+    spent = "" if cost is None else f"; proving them takes about {cost:g} minutes of one core"
     count = sum(value.numel() for value in network.parameters())
+    without = cast("tuple[str, ...]", facts["without"])
+    kinds = ", ".join(
+        kind for kind in dict.fromkeys(row[0] for row in MIXTURE) if kind not in without
+    )
     return "\n".join(
         [
             "# neural",
@@ -178,13 +216,15 @@ def card_of(network: ListNetwork, facts: dict[str, object]) -> str:
             "",
             f"- network: {len(network.own)} rounds of messages between trees that share a "
             f"terminal, states of {WIDTH} numbers, {count:,} weights",
-            f"- labels: {facts['instances']:,} instances of 10 to 100 points with proven shortest "
-            "trees (uniform, normal, clustered, tight clusters, separated, integer grid), from "
-            "training streams; no test instance was trained on",
+            f"- labels: {facts['instances']:,} instances of 10 to {facts['most_points']} points "
+            f"with proven shortest trees ({kinds}), from training streams; no test instance was "
+            f"trained on{spent}",
             f"- training: cross-entropy, {facts['epochs']} epochs, Adam, one cycle up to "
             f"{facts['rate']:g}, seed {facts['seed']}, {facts['minutes']:.1f} minutes on one core",
-            f"- made with `{facts['command']}`, torch {facts['torch']}",
             f"- validation: {json.dumps(facts['validation'])}",
+            f"- made with torch {facts['torch']}:",
+            "",
+            *(f"      {line}" for line in (*cast("list[str]", facts["made"]), facts["command"])),
             "",
             "Limits: a score is no proof. The method therefore keeps every tree above a low bar, "
             "and enough edges of the spanning tree for it never to return a longer tree.",
@@ -203,10 +243,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=Settings.rounds)
     parser.add_argument("--rate", type=float, default=Settings.rate)
     parser.add_argument("--seed", type=int, default=Settings.seed)
+    kinds = sorted({kind for kind, *_ in MIXTURE})
+    parser.add_argument(
+        "--without", nargs="+", choices=kinds, default=[], help="kinds to leave out of training"
+    )
+    parser.add_argument("--most-points", type=int, help="leave out larger instances")
+    parser.add_argument("--label-minutes", type=float, help="what the labels took, for the card")
     given = parser.parse_args(arguments)
+    part = Part(tuple(given.without), given.most_points)
     torch.set_num_threads(1)
     settings = Settings(given.epochs, given.rounds, given.rate, given.seed)
-    labels = [label for path in given.labels for label in load_labels(path)]
+    labels = [label for path in given.labels for label in part.of(path)]
     graphs = graphs_of(labels)
     began = time.perf_counter()
 
@@ -221,10 +268,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     command = "python -m deepsteiner.learned.neural_train " + " ".join(
         sys.argv[1:] if arguments is None else arguments
     )
+    files = [*given.labels, *([given.validation] if given.validation else [])]
     facts: dict[str, object] = {
         "command": command,
         "labels": [source_of(path) for path in given.labels],
+        "made": [line for path in files for line in generation_of(path)],
+        "label_minutes": given.label_minutes,
         "instances": len(labels),
+        "without": part.without,
+        "most_points": max((len(label.points) for label in labels), default=0),
         "epochs": settings.epochs,
         "rate": settings.rate,
         "seed": settings.seed,

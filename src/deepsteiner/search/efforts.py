@@ -13,7 +13,7 @@ GROWTH_SLICES_A_POINT = 3
 # Full trees a terminal in a list up to which a slice of work counts as one.
 USUAL = 2.5
 # How long the first choice takes, in times of finding close pairs.
-CHOOSING = 2.0
+CHOOSING = 8.0
 
 
 @dataclass(frozen=True)

@@ -42,8 +42,9 @@ class Listing:
 
     Tree f has the terminals t[0..k-1] = ``terminals[start[f]:start[f + 1]]`` and k - 2 Steiner
     points s[0..], the rows of ``steiner`` from ``start[f] - 2 * f``. ``edges`` holds its 2 k - 3
-    edges from row ``2 * start[f] - 3 * f`` on, over t and then s. The first n - 1 trees are the
-    edges of a minimum spanning tree by length.
+    edges from row ``2 * start[f] - 3 * f`` on, over t and then s; where no ``links`` are given, the
+    Steiner points form paths. The first n - 1 trees are the edges of a minimum spanning tree by
+    length.
     """
 
     points: FloatArray
@@ -51,16 +52,37 @@ class Listing:
     terminals: IntArray
     length: FloatArray
     steiner: FloatArray
-    edges: IntArray
+    links: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.length)
+
+    @property
+    def edges(self) -> IntArray:
+        """The edges of all trees."""
+        from .union_kernels import caterpillar_edges
+
+        edges: IntArray = caterpillar_edges(self.start) if self.links is None else self.links
+        return edges
+
+    def part(self, keep: Any) -> Listing:
+        """Return the flagged trees; only for lists without links."""
+        from .union_kernels import part
+
+        return Listing(
+            self.points, *part(self.start, self.terminals, self.length, self.steiner, keep)
+        )
 
     def union(self, picked: Any) -> tuple[FloatArray, IntArray]:
         """Return Steiner points and edges of the union of the picked trees."""
         from .union_kernels import union
 
-        return union(len(self.points), self.start, self.terminals, self.steiner, self.edges, picked)
+        chosen, flags = self, picked
+        if self.links is None:
+            chosen = self.part(picked)
+            flags = np.ones(len(chosen), dtype=np.bool_)
+        trees = (chosen.start, chosen.terminals, chosen.steiner, chosen.edges)
+        return union(len(self.points), *trees, flags)
 
     def extended(self, steiner: FloatArray, edges: IntArray) -> Listing:
         """Return the list with the full trees of a strict tree over the same points added."""
@@ -115,17 +137,16 @@ def survey(
     stretch = np.concatenate([part[1] for part in parts])
     close = []
     for limit in (kernels.ON_ONE, kernels.ON_TWO):
-        rows = np.flatnonzero(kernels.few_pairs(n, graph, stretch, limit))
-        rows = rows[np.lexsort(graph[rows].T)]  # by place, for the sake of the processor's caches
-        chosen = graph[rows]
-        close.append((chosen, bound[rows], *kernels.incident_pairs(n, chosen)))
+        keep = kernels.shortest_pairs(points, graph, stretch, limit)
+        chosen, bounds = kernels.placed_pairs(n, graph, bound, keep)
+        close.append((chosen, bounds, *kernels.incident_pairs(n, chosen)))
     return Ground(points, tree, lengths[order], bottlenecks, close[0], close[1])
 
 
 def triangulated(
     points: FloatArray, workers: Workers, watch: Watch | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return neighbour pairs by length, and a minimum spanning tree among them.
+    """Return neighbour pairs and a minimum spanning tree among them.
 
     Raises Stopped where the watch stops it, which it can from some ten thousand points on.
     """
@@ -147,22 +168,18 @@ def triangulated(
 
 
 def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
-    """Return pairs by length, and a minimum spanning tree among them."""
+    """Return pairs that contain a minimum spanning tree, and that tree."""
     from ..core import mst_kernels as kernels
 
     n = len(points)
     squared = kernels.squared_lengths(points, pairs)
-    order = np.argsort(squared, kind="stable")
-    pairs, squared = pairs[order], squared[order]
-    tree = np.empty((n - 1, 2), dtype=np.int64)
     extent = float(np.ptp(points, axis=0).max())
-    if n > SMALL and squared[0] >= (_PRECISE * extent) ** 2:
-        kernels.kruskal(n, pairs, np.arange(len(pairs)), tree)
+    if n > SMALL and squared.min() >= (_PRECISE * extent) ** 2:
+        tree = np.empty((n - 1, 2), dtype=np.int64)
+        kernels.kruskal(n, pairs, np.argsort(squared, kind="stable"), tree)
         return pairs, tree
     tree = spanning_tree_among(points, pairs) if n > SMALL else minimum_spanning_tree(points)
-    both = unique_pairs(n, np.concatenate((pairs, tree)))
-    squared = kernels.squared_lengths(points, both)
-    return both[np.argsort(squared, kind="stable")], tree
+    return unique_pairs(n, np.concatenate((pairs, tree))), tree
 
 
 def list_trees(
@@ -173,6 +190,15 @@ def list_trees(
     `tell(phase, done, total)` hears about progress; when it says no, the list ends early. Where
     the watch says no, Stopped is raised.
     """
+    found = find_trees(ground, workers, largest, tell)
+    wait = (watch or Watch(Monitor(), patient=False)).wait
+    return wait("list", lambda: assembled(ground, found))
+
+
+def find_trees(
+    ground: Ground, workers: Workers, largest: int, tell: Tell
+) -> list[tuple[Any, Any, Any]]:
+    """Return (names, places, lengths) of the full Steiner trees in every slice."""
     from . import listing_kernels as kernels
     from .quint_kernels import list_quints
 
@@ -196,35 +222,22 @@ def list_trees(
         found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
     if largest >= 5:
         found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
-    wait = (watch or Watch(Monitor(), patient=False)).wait
-    return wait("list", lambda: _assemble(ground, found))
+    return found
 
 
-def _assemble(ground: Ground, found: list[Any]) -> Listing:
+def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> Listing:
     """Put the spanning-tree edges and what was found into one list."""
-    from .union_kernels import caterpillar_edges
+    from .union_kernels import count_names, put_edges, put_trees
 
-    blocks = [[part[k] for part in found] for k in range(3)]
-    width = max((names.shape[1] for names in blocks[0]), default=4)
-    names = np.concatenate(
-        [np.empty((0, width), dtype=np.int64), *(_padded(part, width, -1) for part in blocks[0])]
-    )
-    places = np.concatenate(
-        [np.empty((0, 2 * width - 4)), *(_padded(part, 2 * width - 4, 0) for part in blocks[1])]
-    )
-    sizes = (names >= 0).sum(axis=1)
     n = len(ground.points)
-    start = np.concatenate((2 * np.arange(n), 2 * n - 2 + np.cumsum(sizes)))
-    inside = np.arange(width - 2) < sizes[:, None] - 2
-    return Listing(
-        ground.points,
-        start,
-        np.concatenate((ground.tree.ravel(), names[names >= 0])),
-        np.concatenate((ground.tree_lengths, *blocks[2])),
-        places.reshape(len(places), width - 2, 2)[inside],
-        caterpillar_edges(start),
-    )
-
-
-def _padded(rows: Any, width: int, value: int) -> Any:
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1])), constant_values=value)
+    m = n - 1 + sum(len(lengths) for _, _, lengths in found)
+    size = 2 * n - 2 + sum(count_names(names) for names, _, _ in found)
+    start, terminals = np.empty(m + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    length, steiner = np.empty(m), np.empty((size - 2 * m, 2))
+    arrays = (start, terminals, length, steiner)
+    put_edges(ground.tree, ground.tree_lengths, *arrays[:3])
+    tree = n - 1
+    for names, places, lengths in found:
+        put_trees(names, places, lengths, tree, *arrays)
+        tree += len(lengths)
+    return Listing(ground.points, *arrays)

@@ -40,6 +40,7 @@ from ..core.threads import share
 from ..core.trees import tree_length
 from ..core.triangulation import TILED_FROM
 from ..core.waiting import Stopped, Watch
+from ..exact.concat import WAITING
 from .efforts import (
     CHOOSING,
     EFFORTS,
@@ -223,7 +224,8 @@ class LocalSearch:
         steiner, edges = self._finish(listing, picked)
         if self.cut_short and run.monitor.stop_reason is None:
             run.monitor.stop_reason = "time_limit"  # there was time to spare after all
-        return Tree(steiner, edges, info={**info, "saving": 1.0 - self.length / self.spanning})
+        saving = max(0.0, 1.0 - self.length / self.spanning)  # below 0 only by rounding
+        return Tree(steiner, edges, info={**info, "saving": saving})
 
     def _going(self) -> bool:
         return self.request.monitor.stop_reason is None
@@ -311,7 +313,7 @@ class LocalSearch:
         return best
 
     def _slice(self, phase: str, done: int, total: int, length: float, bound: float) -> bool:
-        self.slices += self.weight
+        self.slices += 0.0 if phase == WAITING else self.weight
         going = self.request.monitor.report(phase, done, total, min(length, self.length))
         return going and self.slices < self.most
 
@@ -337,7 +339,8 @@ class LocalSearch:
         for how in regions:
             if not self._going():
                 break
-            saved = run_pass(listing, picked, number + finished, how, self._saved)
+            given = (listing, picked, number + finished, how, self.workers, self._saved)
+            saved = run_pass(*given, self.watch)
             finished += 1
             self._record(f"pass {number + finished}", saved)
         return finished
@@ -350,7 +353,8 @@ class LocalSearch:
             union = self.watch.wait("union", lambda: listing.union(picked), self.length)
         except Stopped:
             return listing.union(picked)
-        steiner, edges = refine_in_pieces(self.request, *union, self.watch.reserve)
+        threads = self.workers.threads
+        steiner, edges = refine_in_pieces(self.request, *union, self.watch.reserve, threads)
         before = self.length
         self.length = tree_length(np.concatenate((self.request.points, steiner)), edges)
         self._record("relaxation", before - self.length)

@@ -14,6 +14,7 @@ from numba import njit
 
 from ..core.mst_kernels import heaviest_between, merge_tree
 from ..core.points import Array
+from ..exact.prune_kernels import sorted_order
 
 # Pairs kept at a terminal.
 MOST = 12
@@ -69,6 +70,71 @@ def few_pairs(n: int, pairs: Array, stretch: Array, limit: float) -> Array:
             degree[a] += 1
             degree[b] += 1
     return keep
+
+
+@njit(cache=True, nogil=True)
+def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) -> Array:
+    """Do what `few_pairs` does to pairs in any order, of which the shortest come first.
+
+    Only pairs at terminals that have too many need to be brought in order.
+    """
+    n = points.shape[0]
+    degree, taken = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    keep = np.zeros(pairs.shape[0], np.bool_)
+    for k in range(pairs.shape[0]):
+        if stretch[k] <= limit:
+            keep[k] = True
+            degree[pairs[k, 0]] += 1
+            degree[pairs[k, 1]] += 1
+    rows, squared = np.empty(pairs.shape[0], np.int64), np.empty(pairs.shape[0])
+    count = 0
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        if keep[k] and max(degree[a], degree[b]) > MOST:
+            dx, dy = points[a, 0] - points[b, 0], points[a, 1] - points[b, 1]
+            rows[count], squared[count] = k, dx * dx + dy * dy
+            count += 1
+    order = sorted_order(squared[:count])
+    for i in range(count):
+        k = rows[order[i]]
+        a, b = pairs[k, 0], pairs[k, 1]
+        keep[k] = (degree[a] <= MOST or taken[a] < MOST) and (degree[b] <= MOST or taken[b] < MOST)
+        if keep[k]:
+            taken[a] += 1
+            taken[b] += 1
+    return keep
+
+
+@njit(cache=True, nogil=True)
+def placed_pairs(n: int, pairs: Array, bound: Array, keep: Array) -> tuple[Array, Array]:
+    """Return the flagged pairs by their second and then their first terminal, and their bounds.
+
+    By place rather than by length, for the sake of the processor's caches.
+    """
+    order = np.empty(pairs.shape[0], np.int64)
+    count = 0
+    for k in range(pairs.shape[0]):
+        if keep[k]:
+            order[count] = k
+            count += 1
+    order = order[:count].copy()
+    for side in range(2):
+        start = np.zeros(n + 1, np.int64)
+        for k in range(count):
+            start[pairs[order[k], side] + 1] += 1
+        for v in range(n):
+            start[v + 1] += start[v]
+        after = np.empty(count, np.int64)
+        for k in range(count):
+            v = pairs[order[k], side]
+            after[start[v]] = order[k]
+            start[v] += 1
+        order = after
+    placed, bounds = np.empty((count, 2), np.int64), np.empty(count)
+    for k in range(count):
+        placed[k, 0], placed[k, 1] = pairs[order[k], 0], pairs[order[k], 1]
+        bounds[k] = bound[order[k]]
+    return placed, bounds
 
 
 @njit(cache=True, nogil=True)

@@ -3,9 +3,9 @@
 Like `local` it lists the full Steiner trees that neighbours can form, here of up to six
 terminals. A graph network then scores them: every tree hears from those it competes with or may
 stand beside, in a few rounds, and gets one logit: is it part of the shortest tree? Trees with low
-logits are dropped. Of the rest a tree is picked greedily by what each saves times how likely it is,
-single trees are forced in and out, and pieces of at most a third of the terminals are solved
-exactly over the few trees that are left.
+logits are dropped. Of the rest a tree is picked greedily by what each saves times how likely it is;
+single trees and pairs of doubtful ones are forced in and out, and pieces of at most a third of the
+terminals are solved exactly over the few trees that are left.
 
 The network is small and was trained on proven shortest trees of up to 100 points; messages are
 local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,8 @@ from .efforts import Effort
 from .listing import Ground, Listing
 from .local import MANY, LocalSearch, in_order, unimproved
 from .local import Options as LocalOptions
-from .neural_listing import likely_choice, list_grown_trees, part_of, score_list, thinned
+from .neural_device import ScoredLists, forward_on
+from .neural_listing import likely_choice, list_grown_trees, score_list, thinned
 from .neural_weights import load_weights
 from .regions import RegionPass
 from .windows import Pass
@@ -40,7 +42,7 @@ from .workers import Workers
 # Up to here a solve is one kernel call.
 BATCH_LIMIT = 128
 # What an exactly solved piece may cost: estimated steps and partitions of the dynamic programme.
-SMALL_WORK, SMALL_WIDEST = 1e5, 20_000
+SMALL_WORK, SMALL_WIDEST = 4e5, 50_000
 # Slices of work (some 20 ms each) when a whole list is solved at once.
 SLICES = 60
 
@@ -49,13 +51,16 @@ SLICES = 60
 class Learned:
     """What an effort spends: trees are listed up to `largest` terminals and kept from `drop` on.
 
-    Small instances get `trials` of varied prices and `sweeps` of flips and regions; large ones
-    `windows`, which run in parallel, and `regions` after them. Where pieces may be of any size,
-    lists of up to `whole` points are then solved at once.
+    Small instances get more trees across wide `gaps`, up to `pairs` pairs of flips, `trials` with a
+    disturbed choice and `sweeps` of regions; large ones `windows`, which run in parallel, and
+    `regions` after them. Where pieces may be of any size, lists of up to `whole` points are then
+    solved at once.
     """
 
     largest: int
+    gaps: bool
     drop: float
+    pairs: int
     trials: int
     sweeps: int
     windows: tuple[Pass, ...]
@@ -67,9 +72,9 @@ _NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
 _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS = {
-    "fast": Learned(5, -7.5, 2, 1, (Pass(60),), _NARROW[:2]),
-    "default": Learned(6, -8.0, 8, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
-    "best": Learned(6, -14.0, 100, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
+    "fast": Learned(5, False, -7.5, 80, 0, 1, (Pass(60),), _NARROW[:2]),
+    "default": Learned(6, True, -8.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
+    "best": Learned(6, True, -14.0, 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
 }
 
 
@@ -103,10 +108,10 @@ def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
     n = len(run.points)
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
-        small = _Small(run.points[None], options)
+        small = _Small(run.points[None], options, run.device)
         if not run.monitor.report("kernel"):
             return unimproved(_spanning(run.points))
-        small.solve(0, 1)
+        small.run()
         return small.tree(run)
     threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
     with Workers(threads) as workers:
@@ -120,8 +125,8 @@ def can_batch(options: Options) -> bool:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
-    small = _Small(batch.points, options)
-    share(len(batch.points), small.solve)
+    small = _Small(batch.points, options, batch.device)
+    small.run()
     packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
     return BatchTrees(
         *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
@@ -131,9 +136,10 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 class _Small:
     """Instances of one size on their way through the kernel, in padded arrays."""
 
-    def __init__(self, points: FloatArray, options: Options) -> None:
+    def __init__(self, points: FloatArray, options: Options, device: str) -> None:
         count, n = points.shape[:2]
         self.points = points
+        self.device = device
         self.effort = EFFORTS[options.effort]
         self.piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
         self.weights = load_weights(options.model)
@@ -141,14 +147,36 @@ class _Small:
         self.steiner = np.empty((count, n, 2))
         self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
 
-    def solve(self, first: int, last: int) -> None:
-        """Solve the instances first..last."""
+    def run(self) -> None:
+        """Solve all instances, on the threads given."""
+        if self.device != "cuda":
+            share(len(self.points), self._solve)
+            return
+        forward = forward_on(self.device, self.weights)
+        scored = ScoredLists(self.points, self.effort.largest, forward)
+        share(len(self.points), partial(self._choose, scored))
+
+    def _choose(self, scored: ScoredLists, first: int, last: int) -> None:
+        """Choose from the scored lists first..last."""
+        from .neural_kernels import decide
+
+        n, how = self.points.shape[1], self.effort
+        for b in range(first, last):
+            given: list[Any] = [self.points[b], *scored[b][:5], how.gaps, how.drop, self.piece]
+            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST]
+            spots, links = decide(*given)
+            self.sizes[b] = n + len(spots)
+            self.steiner[b, : len(spots)], self.edges[b, : len(links)] = spots, links
+
+    def _solve(self, first: int, last: int) -> None:
+        """Solve the instances first..last by one kernel call."""
         from .neural_kernels import solve_learned
 
         how = self.effort
         solve_learned(
-            self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.drop,
-            self.piece, how.sweeps, how.trials, SMALL_WORK, SMALL_WIDEST, first, last,
+            self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.gaps,
+            how.drop, self.piece, how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST,
+            first, last,
         )  # fmt: skip
 
     def tree(self, run: Run) -> Tree:
@@ -178,26 +206,34 @@ class _Neural(LocalSearch):
         self.how = EFFORTS[options.effort]
         self.weights = load_weights(options.model)
         self.logits: Any = None
+        self.forward = forward_on(run.device, self.weights) if run.device == "cuda" else None
         some = options.pieces != "none"
-        piece = len(run.points) // 4  # a window reaches a little beyond its cell
+        third, quarter = len(run.points) // 3, len(run.points) // 4
         self.regions = tuple(
-            replace(one, size=min(one.size, piece)) for one in self.how.regions if some
+            replace(one, size=min(one.size, third)) for one in self.how.regions if some
         )
-        windows = [replace(one, size=min(one.size, piece)) for one in self.how.windows if some]
+        # A window reaches a little beyond its cell.
+        windows = [replace(one, size=min(one.size, quarter)) for one in self.how.windows if some]
         whole = self.how.whole if options.pieces == "any" else 0
         self.effort = Effort(self.how.largest, tuple(windows), whole, SLICES)
 
     def _list(self, ground: Ground) -> Listing:
+        from .neural_kernels import CROWDED
+
         listing = list_grown_trees(
             ground, self.workers, self.how.largest, self._go_on_listing, self.watch
         )
-        logits = score_list(listing, self.weights, self.workers, self._go_on_listing, self.watch)
+        logits = score_list(
+            listing, self.weights, self.workers, self._go_on_listing, self.watch, self.forward
+        )
         if logits is None:
             return listing
+        if len(listing) > CROWDED * len(ground.points):
+            logits = np.zeros_like(logits)
         keep = logits >= self.how.drop
         keep[: len(ground.points) - 1] = True
         self.logits = logits[keep]
-        return self.watch.wait("list", lambda: part_of(listing, keep))
+        return self.watch.wait("list", lambda: listing.part(keep))
 
     def _begin(self, listing: Listing) -> tuple[Listing, Any]:
         """Return the trees to choose from and the first choice: the one given, or a likely one."""

@@ -326,18 +326,55 @@ def scores(
     """
     n, m = points.shape[0], length.size
     base, gone_start, gone = savings(n, start, terminals, length)
-    rows, begin, links = described(
+    rows, at, lists, unit = outlined(
         points, start, terminals, length, steiner, base, gone_start, gone
     )
     states, after = np.empty((m, WIDTH), np.float32), np.empty((m, WIDTH), np.float32)
     first_states(rows, weights[0], weights[1], states, 0)
     own, bias, message = weights[2], weights[3], weights[4]
-    for k in range(own.shape[0]):
-        next_states(begin, links, states, own[k], bias[k], message[k], after, 0, m)
-        states, after = after, states
+    if own.shape[0] > 0:
+        begin, links = related(n, start, terminals, length, base, at, lists, unit)
+        for k in range(own.shape[0]):
+            next_states(begin, links, states, own[k], bias[k], message[k], after, 0, m)
+            states, after = after, states
     logits = np.empty(m, np.float32)
     last_logits(states, weights[5], weights[6], logits, 0, m)
     return logits, gone_start, gone
+
+
+@njit(cache=True, nogil=True)
+def outlined(
+    points: Array,
+    start: Array,
+    terminals: Array,
+    length: Array,
+    steiner: Array,
+    base: Array,
+    gone_start: Array,
+    gone: Array,
+) -> tuple[Array, Array, Array, Array]:
+    """Return the features of a whole list, the trees at each terminal, and the ends' directions."""
+    n, m = points.shape[0], length.size
+    top, second, who, count = rivals(n, length, base, gone_start, gone)
+    unit, size = ends(points, start, terminals, steiner, 0, m)
+    at, lists = incidence(n, start, terminals, np.ones(m, np.bool_))
+    near = spacing(n, terminals, length)
+    rows = features(
+        start, terminals, length, steiner, base, gone_start, gone, top, second, who, count, near,
+        at, size, 0, m,
+    )  # fmt: skip
+    return rows, at, lists, unit
+
+
+@njit(cache=True, nogil=True)
+def related(
+    n: int, start: Array, terminals: Array, length: Array, base: Array, at: Array, lists: Array,
+    unit: Array,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return the relations (begin, links) of a whole list."""
+    m = length.size
+    slots, stamp = slots_of(n, start, terminals, at), np.full(m, -1, np.int64)
+    return relations(start, terminals, length, base, at, lists, slots, unit, stamp, 0, m)
 
 
 @njit(cache=True, nogil=True)
@@ -352,18 +389,8 @@ def described(
     gone: Array,
 ) -> tuple[Array, Array, Array]:
     """Return features and relations (begin, links) of a whole list."""
-    n, m = points.shape[0], length.size
-    top, second, who, count = rivals(n, length, base, gone_start, gone)
-    unit, size = ends(points, start, terminals, steiner, 0, m)
-    at, lists = incidence(n, start, terminals, np.ones(m, np.bool_))
-    near = spacing(n, terminals, length)
-    rows = features(
-        start, terminals, length, steiner, base, gone_start, gone, top, second, who, count, near,
-        at, size, 0, m,
-    )  # fmt: skip
-    slots = slots_of(n, start, terminals, at)
-    stamp = np.full(m, -1, np.int64)
-    begin, links = relations(
-        start, terminals, length, base, at, lists, slots, unit, stamp, 0, m
-    )  # fmt: skip
+    rows, at, lists, unit = outlined(
+        points, start, terminals, length, steiner, base, gone_start, gone
+    )
+    begin, links = related(points.shape[0], start, terminals, length, base, at, lists, unit)
     return rows, begin, links

@@ -9,50 +9,37 @@ from numba import njit
 
 from ..core.mst_kernels import prim, squared_lengths
 from ..core.points import Array
-from ..exact.concat_kernels import solve_block
+from ..exact.concat_kernels import solve_block, total_length
 from ..exact.prune_kernels import merge_tree, reduce_list, sorted_order, split_blocks
 from .batch_kernels import close_pairs, neighbour_pairs
 from .listing_kernels import list_quads, list_triples
 from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck_tree, incident_pairs, pair_bounds
 from .neural_graph_kernels import scores
 from .neural_growth_kernels import close_hexes, close_quints
+from .neural_pairs_kernels import append_trees, with_trees_across_gaps
 from .neural_partial_kernels import by_terminal, grow_branches, grow_pairs, terminal_rows
+from .neural_search_kernels import (
+    LEAST,
+    disturbed_search,
+    doubt_order,
+    flip_search,
+    price_keys,
+)
 from .region_kernels import nearby, solve_region
 from .start_kernels import complete, measure, take
 from .union_kernels import caterpillar_edges, union
 from .window_kernels import by_first_terminal
 
-# A tree must get shorter by this share, or it stays.
-LEAST = 1e-12
 # Rounds of greedy picking.
 ROUNDS = 4
-# What a nat of doubt adds to the price of a tree.
-SURCHARGE = 0.1
 # How much lower the bar is for edges of the spanning tree.
 CAUTION = 4.0
-# How much prices vary between trials, and up to how many terminals there are trials.
-VARIED = 0.3
-SMALL_BLOCK = 32
-
-
-@njit(cache=True, nogil=True)
-def _append(
-    names: Array, places: Array, lengths: Array, at: int, start: Array, terminals: Array,
-    length: Array, steiner: Array,
-) -> int:  # fmt: skip
-    """Add trees to a list in compressed rows; return the number of trees then."""
-    for f in range(lengths.size):
-        size = 0
-        while size < names.shape[1] and names[f, size] >= 0:
-            terminals[start[at] + size] = names[f, size]
-            size += 1
-        for i in range(size - 2):
-            row = start[at] - 2 * at + i
-            steiner[row, 0], steiner[row, 1] = places[f, 2 * i], places[f, 2 * i + 1]
-        length[at] = lengths[f]
-        start[at + 1] = start[at] + size
-        at += 1
-    return at
+# Trees for each terminal from which on the network has seen nothing like it: lattices full of ties.
+CROWDED = 15
+# Regions of fewer terminals find nothing that flips do not.
+LEAST_PIECE = 9
+# Regions of more terminals are often too wide to be solved.
+WIDEST_PIECE = 42
 
 
 @njit(cache=True, nogil=True)
@@ -104,10 +91,10 @@ def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
         terminals[2 * e], terminals[2 * e + 1] = tree[e, 0], tree[e, 1]
         length[e] = weight[e]
         start[e + 1] = 2 * e + 2
-    done = _append(names3, places3, lengths3, n - 1, start, terminals, length, steiner)
-    done = _append(names4, places4, lengths4, done, start, terminals, length, steiner)
-    done = _append(names5, places5, lengths5, done, start, terminals, length, steiner)
-    _append(names6, places6, lengths6, done, start, terminals, length, steiner)
+    done = append_trees(names3, places3, lengths3, n - 1, start, terminals, length, steiner)
+    done = append_trees(names4, places4, lengths4, done, start, terminals, length, steiner)
+    done = append_trees(names5, places5, lengths5, done, start, terminals, length, steiner)
+    append_trees(names6, places6, lengths6, done, start, terminals, length, steiner)
     return start, terminals, length, steiner
 
 
@@ -149,50 +136,6 @@ def likely_order(logits: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def price_order(start: Array, length: Array, logits: Array) -> Array:
-    """Return the trees by their length per joined terminal, unlikely ones at a surcharge."""
-    keys = np.empty(length.size)
-    for f in range(length.size):
-        doubt = math.log1p(math.exp(-max(logits[f], -30.0)))
-        keys[f] = length[f] / (start[f + 1] - start[f] - 1) * (1.0 + SURCHARGE * doubt)
-    return sorted_order(keys)
-
-
-@njit(cache=True, nogil=True)
-def _kruskal(
-    n: int, start: Array, terminals: Array, length: Array, order: Array, now: Array, flip: int,
-    parent: Array, then: Array,
-) -> float:  # fmt: skip
-    """Write the tree that follows when one is forced in or out; return its length, or infinity.
-
-    The trees chosen `now` come first, then the others, both in order. `flip` is forced out where
-    it is chosen now, in where it is not; -1 leaves all free.
-    """
-    total, missing = 0.0, n - 1
-    for v in range(n):
-        parent[v] = v
-    for f in range(length.size):
-        then[f] = False
-    if flip >= 0 and not now[flip]:
-        merge_tree(parent, terminals, start[flip], start[flip + 1])
-        then[flip] = True
-        total += length[flip]
-        missing -= start[flip + 1] - start[flip] - 1
-    for turn in range(2):
-        for k in range(order.size):
-            f = order[k]
-            if f == flip or now[f] != (turn == 0):
-                continue
-            if merge_tree(parent, terminals, start[f], start[f + 1]):
-                then[f] = True
-                total += length[f]
-                missing -= start[f + 1] - start[f] - 1
-                if missing == 0:
-                    return float(total)
-    return np.inf
-
-
-@njit(cache=True, nogil=True)
 def likely_start(
     n: int, start: Array, terminals: Array, length: Array, logits: Array, keep: Array,
     rounds: int, picked: Array,
@@ -208,52 +151,6 @@ def likely_start(
         if take(n, start, terminals, length, picked, up, rank, saving) == 0:
             break
     complete(n, start, terminals, picked)
-
-
-@njit(cache=True, nogil=True)
-def flip_search(
-    n: int, start: Array, terminals: Array, length: Array, order: Array, sweeps: int, now: Array
-) -> float:
-    """Complete a choice, then force single trees in or out while that helps; return the length."""
-    m = length.size
-    parent, then = np.empty(n, np.int64), np.zeros(m, np.bool_)
-    best = _kruskal(n, start, terminals, length, order, now, -1, parent, then)
-    now[:] = then
-    for _ in range(sweeps):
-        before = best
-        for f in range(m):
-            total = _kruskal(n, start, terminals, length, order, now, f, parent, then)
-            if total < best * (1.0 - LEAST):
-                best = total
-                now[:] = then
-        if not best < before:
-            break
-    return best
-
-
-@njit(cache=True, nogil=True)
-def price_trials(
-    n: int, start: Array, terminals: Array, length: Array, logits: Array, trials: int,
-    sweeps: int, now: Array, best: float,
-) -> float:  # fmt: skip
-    """Search again from scratch under varied prices; keep the best choice; return its length.
-
-    The variation is always the same.
-    """
-    m = length.size
-    then, varied = np.zeros(m, np.bool_), np.empty(m)
-    state = np.uint64(0x9E3779B97F4A7C15)
-    for _ in range(trials):
-        for f in range(m):
-            state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            varied[f] = length[f] * (1.0 + VARIED * float(state >> np.uint64(40)) / (1 << 24))
-            then[f] = False
-        order = price_order(start, varied, logits)
-        total = flip_search(n, start, terminals, length, order, sweeps, then)
-        if total < best * (1.0 - LEAST):
-            best = total
-            now[:] = then
-    return best
 
 
 @njit(cache=True, nogil=True)
@@ -306,13 +203,12 @@ def _at_terminals(n: int, start: Array, terminals: Array) -> tuple[Array, Array]
 @njit(cache=True, nogil=True)
 def choose(
     n: int, start: Array, terminals: Array, length: Array, logits: Array, keep: Array,
-    piece: int, sweeps: int, trials: int, work: float, widest: int, chosen: Array,
+    piece: int, sweeps: int, pairs: int, trials: int, work: float, widest: int, chosen: Array,
 ) -> None:  # fmt: skip
     """Flag the chosen trees among the kept ones.
 
     What is left undecided falls into blocks. Blocks of at most `piece` terminals are solved
-    exactly; in larger ones trees are chosen by score, single trees are flipped, and regions of at
-    most `piece` terminals are solved.
+    exactly, others are searched.
     """
     begun = np.zeros(length.size, np.bool_)
     likely_start(n, start, terminals, length, logits, keep, ROUNDS, begun)
@@ -338,24 +234,80 @@ def choose(
         if sizes[b] <= piece:
             solved = solve_block(sizes[b], offsets, members, lengths, work, widest, now)
         if not solved:
-            order = price_order(offsets, lengths, score)
             for k in range(low, high):
                 now[k - low] = begun[trees[k]]
-            total = flip_search(sizes[b], offsets, members, lengths, order, sweeps, now)
-            if total == np.inf:  # too much was dropped for a greedy choice to span
+            if not search_block(
+                sizes[b], offsets, members, lengths, score, piece, sweeps, pairs, trials, work,
+                widest, now,
+            ):  # fmt: skip
                 chosen[:] = begun
                 return
-            if sizes[b] <= SMALL_BLOCK:
-                price_trials(
-                    sizes[b], offsets, members, lengths, score, trials, sweeps, now, total
-                )  # fmt: skip
-            if piece > 4:
-                region_search(
-                    sizes[b], offsets, members, lengths, piece, sweeps, work, widest, now
-                )  # fmt: skip
         for k in range(low, high):
             if now[k - low]:
                 chosen[trees[k]] = True
+    if total_length(length, begun) < total_length(length, chosen):
+        chosen[:] = begun
+
+
+@njit(cache=True, nogil=True)
+def search_block(
+    n: int, start: Array, terminals: Array, length: Array, logits: Array, piece: int, sweeps: int,
+    pairs: int, trials: int, work: float, widest: int, now: Array,
+) -> bool:  # fmt: skip
+    """Improve a choice without solving more than `piece` terminals; False where it can not span.
+
+    Single trees are flipped, regions solved, then pairs flipped and the choice disturbed; where
+    that helped, regions are solved again.
+    """
+    keys = price_keys(start, length, logits)
+    order, rank = sorted_order(keys), doubt_order(logits)
+    total = np.inf
+    for turn in range(2):
+        if total == np.inf:
+            if turn > 0:  # what was begun with holds trees that the reduction ruled out
+                now[:] = False
+            total = flip_search(n, start, terminals, length, order, rank, -1, -1, 0, now)
+    if total == np.inf:
+        return False
+    limit = min(piece, WIDEST_PIECE)
+    if limit >= LEAST_PIECE:
+        region_search(n, start, terminals, length, limit, sweeps, work, widest, now)
+    begun = total_length(length, now)
+    total = flip_search(n, start, terminals, length, order, rank, -1, -1, pairs, now)
+    total = disturbed_search(n, start, terminals, length, keys, rank, trials, now, total)
+    if limit >= LEAST_PIECE and total < begun * (1.0 - LEAST):
+        region_search(n, start, terminals, length, limit, sweeps, work, widest, now)
+    return True
+
+
+@njit(cache=True, nogil=True)
+def decide(
+    points: Array, start: Array, terminals: Array, length: Array, places: Array, logits: Array,
+    gaps: bool, drop: float, piece: int, sweeps: int, pairs: int, trials: int, work: float,
+    widest: int,
+) -> tuple[Array, Array]:  # fmt: skip
+    """Return Steiner points and edges of the tree chosen from a scored list.
+
+    With `gaps`, trees across wide gaps come to the list before. All edges of the spanning tree
+    stay; the logits of a crowded list are taken for nothing.
+    """
+    n = points.shape[0]
+    if length.size > CROWDED * n:
+        logits = np.zeros_like(logits)
+    if gaps:
+        start, terminals, length, places, logits = with_trees_across_gaps(
+            points, start, terminals, length, places, logits
+        )  # fmt: skip
+    keep = np.ones(length.size, np.bool_)
+    for f in range(n - 1, length.size):
+        keep[f] = logits[f] >= drop
+    chosen = np.zeros(length.size, np.bool_)
+    choose(
+        n, start, terminals, length, logits, keep, piece, sweeps, pairs, trials, work, widest,
+        chosen,
+    )  # fmt: skip
+    spots, links = union(n, start, terminals, places, caterpillar_edges(start), chosen)
+    return spots, links
 
 
 @njit(cache=True, nogil=True)
@@ -366,9 +318,11 @@ def solve_learned(
     edges: Array,
     weights: tuple[Array, Array, Array, Array, Array, Array, Array],
     largest: int,
+    gaps: bool,
     drop: float,
     piece: int,
     sweeps: int,
+    pairs: int,
     trials: int,
     work: float,
     widest: int,
@@ -383,13 +337,11 @@ def solve_learned(
     n = points.shape[1]
     for b in range(first, last):
         start, terminals, length, places = list_grown(points[b], largest)
-        logits, gone_start, gone = scores(points[b], start, terminals, length, places, weights)
-        keep = keep_likely(n, start, terminals, logits, gone_start, gone, drop)
-        chosen = np.zeros(length.size, np.bool_)
-        choose(
-            n, start, terminals, length, logits, keep, piece, sweeps, trials, work, widest, chosen
-        )
-        spots, links = union(n, start, terminals, places, caterpillar_edges(start), chosen)
+        logits = scores(points[b], start, terminals, length, places, weights)[0]
+        spots, links = decide(
+            points[b], start, terminals, length, places, logits, gaps, drop, piece, sweeps, pairs,
+            trials, work, widest,
+        )  # fmt: skip
         sizes[b] = n + spots.shape[0]
         steiner[b, : spots.shape[0]] = spots
         edges[b, : links.shape[0]] = links

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from ..core.points import Array
-from ..core.trees import ranges
 from ..core.waiting import Stopped, Watch
-from .listing import Ground, Listing, Tell, list_trees
+from .listing import Ground, Listing, Tell, assembled, find_trees
+from .neural_device import Forward
 from .neural_weights import Weights
 from .workers import Workers
 
-# Pairs, terminals or trees in one uninterrupted call.
+# Trees in one uninterrupted call, and terminals of a tile.
 SLICE = 500
+TILE = 1000
 # Rounds of greedy picking.
 ROUNDS = 4
 
@@ -27,77 +28,108 @@ def list_grown_trees(
 
     When `tell` says no, the list ends early; where the watch does, Stopped is raised.
     """
-    listing = list_trees(ground, workers, 4, tell, watch)
-    found = _grown(ground, workers, largest, tell, watch) if largest > 4 else []
-    names, places, lengths = (
-        np.concatenate([part[k] for part in found]) if found else None for k in range(3)
-    )
-    if names is None or places is None or lengths is None or len(lengths) == 0:
-        return listing
-    return watch.wait("list", lambda: _extended(listing, names, places, lengths))
+    found = find_trees(ground, workers, 4, tell)
+    if largest > 4:
+        found += _grown(ground, workers, largest, tell, watch)
+    return watch.wait("list", lambda: assembled(ground, found))
 
 
 def _grown(
     ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
 ) -> list[tuple[Array, Array, Array]]:
-    """Return the trees of five and six terminals that slices of the instance give."""
+    """Return the trees of five and six terminals, tile by tile.
+
+    Points stand in an order in which neighbours are near each other, so that a range of them is a
+    tile. Partial trees are grown for the pairs around it and are gone when the tile is done.
+    """
     from . import neural_growth_kernels as growth
     from . import neural_partial_kernels as kernels
+    from . import neural_tile_kernels as tiles
 
-    n = len(ground.points)
-    pairs, bound = ground.pairs[:2]
-    points, bottlenecks = ground.points, ground.bottlenecks
+    n, points, bottlenecks = len(ground.points), ground.points, ground.bottlenecks
+    pairs, bound, *pairs_at = ground.pairs
     cross, _, cross_at, cross_rows = ground.cross
-    own = kernels.terminal_rows(points)
-    two = watch.wait("pairs", lambda: kernels.grow_pairs(own, pairs, bound))
-
-    def branches(first: int, last: int) -> Any:
-        return kernels.grow_branches(
-            points, own, two, pairs, bound, cross, cross_at, cross_rows, *bottlenecks, first, last
-        )
-
-    parts = workers.map(branches, len(pairs), SLICE, tell, "branches")
-    if not parts:
-        return []
-    grown = [np.concatenate([part[k] for part in parts]) for k in range(3)]
-    third = watch.wait("branches", lambda: kernels.by_terminal(n, grown[1]))
-    ends: list[Any] = [*bottlenecks, two, *grown, *third]
-
-    def quints(first: int, last: int) -> Any:
-        given = [points, pairs, *ends, first, last]
-        return growth.close_quints(*given)
-
-    def hexes(first: int, last: int) -> Any:
-        given = [points, pairs, *ground.cross, *ends, first, last]
-        return growth.close_hexes(*given)
-
-    found = workers.map(quints, n, SLICE, tell, "trees of 5 terminals")
-    if largest > 5:
-        found += workers.map(hexes, n, SLICE, tell, "trees of 6 terminals")
-    return found
-
-
-def _extended(listing: Listing, names: Array, places: Array, lengths: Array) -> Listing:
-    """Return the list with trees of five and six terminals at its end."""
-    from .union_kernels import caterpillar_edges
-
-    sizes = (names >= 0).sum(axis=1)
-    start = np.concatenate((listing.start, listing.start[-1] + np.cumsum(sizes)))
-    inside = np.arange(4) < sizes[:, None] - 2
-    return Listing(
-        listing.points,
-        start,
-        np.concatenate((listing.terminals, names[names >= 0])),
-        np.concatenate((listing.length, lengths)),
-        np.concatenate((listing.steiner, places.reshape(len(places), 4, 2)[inside])),
-        caterpillar_edges(start),
+    near = (cross, cross_at, cross_rows)
+    own = watch.wait("pairs", lambda: kernels.terminal_rows(points))
+    scratch = workers.scratch(
+        lambda: (np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32))
     )
+
+    def grow(first: int, last: int) -> list[Any]:
+        thirds, rows = tiles.pairs_around(first, last, largest > 5, *near, *pairs_at)
+        some, bounds = pairs[rows], bound[rows]
+        two = kernels.grow_pairs(own, some, bounds)
+        given: list[Any] = [points, own, two, some, bounds, *near, *bottlenecks, 0, len(rows)]
+        branches = kernels.grow_branches(*given)
+        at, count = scratch()
+        ends = [*bottlenecks, two, *branches, at, tiles.by_third(thirds, branches[1], at, count)]
+        given = [points, some, *ends, first, last]
+        found = [growth.close_quints(*given)]
+        if largest > 5:
+            given = [points, some, *ground.cross, *ends, first, last]
+            found.append(growth.close_hexes(*given))
+        return found
+
+    phase = f"trees of {largest} terminals"
+    parts = workers.map(grow, n, TILE, tell, phase)
+    return [part[k] for k in range(largest - 4) for part in parts]
 
 
 def score_list(
-    listing: Listing, weights: Weights, workers: Workers, tell: Tell, watch: Watch
+    listing: Listing,
+    weights: Weights,
+    workers: Workers,
+    tell: Tell,
+    watch: Watch,
+    forward: Forward | None = None,
 ) -> Array | None:
-    """Return a logit for every tree of a list, or None where `tell` says no."""
+    """Return a logit for every tree of a list, or None where `tell` says no.
+
+    `forward` is the network elsewhere, on the whole list at once; without it, it runs here.
+    """
+    from . import neural_graph_kernels as kernels
+
+    m = len(listing)
+    states, parts = _described(listing, weights, workers, tell, watch, forward)
+    if sum(last - first for first, last, *_ in parts) < m:
+        return None
+    if forward is not None:
+        return watch.wait("network", lambda: forward(*_joined(parts)))
+    for number, (own, bias, message) in enumerate(zip(*weights[2:5], strict=True)):
+        after = np.empty_like(states)
+
+        def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
+            for first, last, links_at, links, _ in parts[low:high]:
+                kernels.next_states(links_at, links, states, own, bias, message, after, first, last)  # noqa: B023
+
+        done = 0
+
+        def hear(phase: str, now: int, total: int) -> bool:
+            nonlocal done
+            done = now
+            return tell(phase, now, total)
+
+        workers.map(update, len(parts), 1, hear, f"round {number + 1}")
+        if done < len(parts):
+            return None
+        states = after
+    logits = np.empty(m, dtype=np.float32)
+    kernels.last_logits(states, weights[5], weights[6], logits, 0, m)
+    return logits
+
+
+def _described(
+    listing: Listing,
+    weights: Weights,
+    workers: Workers,
+    tell: Tell,
+    watch: Watch,
+    forward: Forward | None,
+) -> tuple[Array, list[Any]]:
+    """Return the trees' first states, and by slices (first, last, begin, links, features).
+
+    Slices are missing where `tell` says no. What only this needs is most of the memory so far.
+    """
     from ..exact.prune_kernels import incidence
     from . import neural_graph_kernels as kernels
 
@@ -121,51 +153,24 @@ def score_list(
         part = size[start[first] : start[last]]
         given = [listing.steiner, *gone, *edges, near, incident[0], part, first, last]
         rows = kernels.features(start, terminals, length, *given)
-        kernels.first_states(rows, weights[0], weights[1], states, first)
+        if forward is None:
+            kernels.first_states(rows, weights[0], weights[1], states, first)
+            rows = rows[:0].copy()  # a view would keep all of them
+        if len(weights[2]) == 0:
+            return first, last, np.zeros(last - first + 1, dtype=np.int64), incident[1][:0], rows
         given = [gone[0], *incident, unit, scratch(), first, last]
-        return first, last, *kernels.relations(start, terminals, length, *given)
+        return first, last, *kernels.relations(start, terminals, length, *given), rows
 
-    parts = workers.map(begin, m, 4 * SLICE, tell, "features")
-    if sum(last - first for first, last, *_ in parts) < m:
-        return None
-    for number, (own, bias, message) in enumerate(zip(*weights[2:5], strict=True)):
-        after = np.empty_like(states)
-
-        def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
-            for first, last, links_at, links in parts[low:high]:
-                kernels.next_states(links_at, links, states, own, bias, message, after, first, last)  # noqa: B023
-
-        done = 0
-
-        def hear(phase: str, now: int, total: int) -> bool:
-            nonlocal done
-            done = now
-            return tell(phase, now, total)
-
-        workers.map(update, len(parts), 1, hear, f"round {number + 1}")
-        if done < len(parts):
-            return None
-        states = after
-    logits = np.empty(m, dtype=np.float32)
-    kernels.last_logits(states, weights[5], weights[6], logits, 0, m)
-    return logits
+    return states, workers.map(begin, m, 4 * SLICE, tell, "features")
 
 
-def part_of(listing: Listing, keep: Array) -> Listing:
-    """Return the flagged trees of a list."""
-    from .union_kernels import caterpillar_edges
-
-    rows = np.flatnonzero(keep)
-    sizes = np.diff(listing.start)[rows]
-    start = np.concatenate(([0], np.cumsum(sizes)))
-    steiner_at = listing.start[:-1] - 2 * np.arange(len(listing))
-    return Listing(
-        listing.points,
-        start,
-        listing.terminals[ranges(listing.start[rows], sizes)],
-        listing.length[rows],
-        listing.steiner[ranges(steiner_at[rows], sizes - 2)],
-        caterpillar_edges(start),
+def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:
+    """Return (features, begin, links) of consecutive slices as those of the whole list."""
+    counts = np.concatenate([np.diff(part[2]) for part in parts])
+    return (
+        np.concatenate([part[4] for part in parts]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate([part[3] for part in parts]),
     )
 
 
@@ -213,4 +218,4 @@ def thinned(listing: Listing, logits: Array, picked: Array, drop: float) -> tupl
     _, gone_start, gone = savings(n, listing.start, listing.terminals, listing.length)
     keep = keep_likely(n, listing.start, listing.terminals, logits, gone_start, gone, drop)
     keep |= picked
-    return part_of(listing, keep), picked[keep]
+    return listing.part(keep), picked[keep]

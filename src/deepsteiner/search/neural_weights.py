@@ -21,8 +21,10 @@ Weights = tuple[Array, Array, Array, Array, Array, Array, Array]
 def load_weights(folder: str | None = None) -> Weights:
     """Return (input, bias, own, bias, message, output, bias) of the shipped or another model.
 
-    The rounds' matrices stand behind each other in three-dimensional arrays.
+    The rounds' matrices stand behind each other in three-dimensional arrays; a model may have none.
     """
+    from .neural_graph_kernels import RELATIONS, WIDTH
+
     path = SHIPPED if folder is None else Path(folder)
     rounds = _rounds(path)
     tensors = _tensors(path / "weights.safetensors")
@@ -34,9 +36,9 @@ def load_weights(folder: str | None = None) -> Weights:
         weights = (
             np.ascontiguousarray(tensors["input.weight"].T),
             tensors["input.bias"],
-            np.stack([one.T for one in each[0]]),
-            np.stack(each[1]),
-            np.stack([one.T for one in each[2]]),
+            _stacked([one.T for one in each[0]], (WIDTH, WIDTH)),
+            _stacked(each[1], (WIDTH,)),
+            _stacked([one.T for one in each[2]], (RELATIONS * WIDTH, WIDTH)),
             np.ascontiguousarray(tensors["output.weight"][0]),
             tensors["output.bias"],
         )
@@ -44,6 +46,11 @@ def load_weights(folder: str | None = None) -> Weights:
         raise FormatError(f"model {str(path)!r}: the weights do not fit ({error})") from None
     _check(path, weights)
     return weights
+
+
+def _stacked(rounds: list[Array], shape: tuple[int, ...]) -> Array:
+    """Return the rounds' arrays behind each other, also where there are none."""
+    return np.stack(rounds) if rounds else np.zeros((0, *shape), dtype=np.float32)
 
 
 def _rounds(path: Path) -> int:
@@ -55,7 +62,7 @@ def _rounds(path: Path) -> int:
         raise FormatError(
             f"no model {str(path)!r}: give a folder with neural.json and weights.safetensors"
         ) from None
-    if version != FORMAT or rounds < 1:
+    if version != FORMAT or rounds < 0:
         raise FormatError(f"model {str(path)!r} has format {version}; this version reads {FORMAT}")
     return rounds
 

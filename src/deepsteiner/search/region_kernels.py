@@ -2,7 +2,6 @@
 
 What is chosen outside stays and is contracted: terminals that it connects count as one. So the
 trees inside a region need not be connected, and a link may move to the far side of a long cycle.
-Regions are solved one after the other, since each one's contraction depends on the others' trees.
 """
 
 from __future__ import annotations
@@ -41,20 +40,25 @@ def solve_region(
     count = members.size
     for k in range(count):
         local[members[k]] = k
-    ids, begin, inside, before, chosen_now = _trees_inside(
+    ids, begin, inside, before, chosen_now = trees_inside(
         start, terminals, length, picked, own_first, own, members, local
     )  # fmt: skip
     saving = 0.0
     if chosen_now > 0 and ids.size > chosen_now:
         merged = _contracted(start, terminals, picked, members, local, parent)
-        saving = _replace(picked, length, ids, begin, inside, merged, before, work, widest)
+        saving, chosen = chosen_anew(
+            picked, length, ids, begin, inside, merged, before, work, widest
+        )
+        if saving > 0.0:
+            for k in range(ids.size):
+                picked[ids[k]] = chosen[k]
     for k in range(count):
         local[members[k]] = -1
     return saving
 
 
 @njit(cache=True, nogil=True)
-def _trees_inside(
+def trees_inside(
     start: Array,
     terminals: Array,
     length: Array,
@@ -123,7 +127,7 @@ def _contracted(
 
 
 @njit(cache=True, nogil=True)
-def _replace(
+def chosen_anew(
     picked: Array,
     length: Array,
     ids: Array,
@@ -133,8 +137,11 @@ def _replace(
     before: float,
     work: float,
     widest: int,
-) -> float:
-    """Choose anew inside a contracted region; blocks that are too wide stay as they are."""
+) -> tuple[float, Array]:
+    """Choose anew inside a contracted region; return the saving, 0 where there is none, and flags.
+
+    Blocks that are too wide stay as they are.
+    """
     lengths, chosen = np.empty(ids.size), np.zeros(ids.size, np.bool_)
     for k in range(ids.size):
         lengths[k] = length[ids[k]]
@@ -146,117 +153,20 @@ def _replace(
         widest,
     )  # fmt: skip
     if blocks < 0:
-        return 0.0
+        return 0.0, chosen
     for b in range(blocks):
         if not solved[b]:
             keep_block(
                 ids, lengths, picked, at, listed, first[b], first[b + 1], sizes[b], guess, chosen
             )
-    for k in range(ids.size):
-        if chosen[k]:
-            missing -= begin[k + 1] - begin[k] - 1
-    if missing != 0:
-        return 0.0
     after = 0.0
     for k in range(ids.size):
         if chosen[k]:
+            missing -= begin[k + 1] - begin[k] - 1
             after += lengths[k]
-    if not after < before * (1.0 - LEAST):
-        return 0.0
-    for k in range(ids.size):
-        picked[ids[k]] = chosen[k]
-    return before - after
-
-
-@njit(cache=True, nogil=True)
-def solve_regions(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    members: Array,
-    groups: Array,
-    work: float,
-    widest: int,
-    parent: Array,
-    local: Array,
-    spot: Array,
-) -> float:
-    """Solve several regions, one after the other; return what they saved.
-
-    Region g has members[groups[g] : groups[g + 1]]. Trees that reach beyond all of them are
-    contracted once, so that a region costs no more than all of them together have terminals.
-    `spot` is another scratch array of -1.
-    """
-    size = members.size
-    for k in range(size):
-        spot[members[k]] = k
-    outside = _contracted(start, terminals, picked, members, spot, parent)
-    inner = np.empty(size, np.int64)
-    saving = 0.0
-    for g in range(groups.size - 1):
-        low, high = groups[g], groups[g + 1]
-        for k in range(low, high):
-            local[members[k]] = k - low
-        ids, begin, inside, before, chosen_now = _trees_inside(
-            start, terminals, length, picked, own_first, own, members[low:high], local
-        )  # fmt: skip
-        if chosen_now > 0 and ids.size > chosen_now:
-            for k in range(size):
-                inner[k] = outside[k]
-            _join_around(start, terminals, picked, own_first, own, members, spot, local, inner)
-            merged = _representatives(inner, low, high)
-            saving += _replace(picked, length, ids, begin, inside, merged, before, work, widest)
-        for k in range(low, high):
-            local[members[k]] = -1
-    for k in range(size):
-        spot[members[k]] = -1
-    return saving
-
-
-@njit(cache=True, nogil=True)
-def _join_around(
-    start: Array,
-    terminals: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    members: Array,
-    spot: Array,
-    local: Array,
-    parent: Array,
-) -> None:
-    """Join what chosen trees inside all regions, but not inside this one, connect."""
-    for k in range(members.size):
-        v = members[k]
-        for j in range(own_first[v], own_first[v + 1]):
-            f = own[j]
-            if not picked[f]:
-                continue
-            here, there = True, True
-            for i in range(start[f], start[f + 1]):
-                here = here and local[terminals[i]] >= 0
-                there = there and spot[terminals[i]] >= 0
-            if here or not there:
-                continue
-            root = find_root(parent, k)
-            for i in range(start[f] + 1, start[f + 1]):
-                parent[find_root(parent, spot[terminals[i]])] = root
-
-
-@njit(cache=True, nogil=True)
-def _representatives(parent: Array, low: int, high: int) -> Array:
-    """Return for each of low..high-1, counted from low, the first that is connected with it."""
-    first = np.full(parent.size, -1, np.int64)
-    merged = np.empty(high - low, np.int64)
-    for k in range(low, high):
-        root = find_root(parent, k)
-        if first[root] < 0:
-            first[root] = k - low
-        merged[k - low] = first[root]
-    return merged
+    if missing != 0 or not after < before * (1.0 - LEAST):
+        return 0.0, chosen
+    return before - after, chosen
 
 
 @njit(cache=True, nogil=True)

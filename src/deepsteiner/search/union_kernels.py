@@ -1,4 +1,4 @@
-"""Unions of full Steiner trees as plain trees."""
+"""Lists of full Steiner trees put together, and unions of them as plain trees."""
 
 from __future__ import annotations
 
@@ -62,3 +62,77 @@ def union(
             points[count, 1] = steiner[low - 2 * f + i, 1]
             count += 1
     return points, links
+
+
+@njit(cache=True, nogil=True)
+def count_names(names: Array) -> int:
+    """Return how many names there are; rows are filled up with -1."""
+    count = 0
+    for k in range(names.shape[0]):
+        for i in range(names.shape[1]):
+            count += names[k, i] >= 0
+    return count
+
+
+@njit(cache=True, nogil=True)
+def put_edges(edges: Array, lengths: Array, start: Array, terminals: Array, length: Array) -> None:
+    """Write edges as the first trees of a list."""
+    start[0] = 0
+    for k in range(lengths.size):
+        terminals[2 * k], terminals[2 * k + 1] = edges[k, 0], edges[k, 1]
+        start[k + 1] = 2 * k + 2
+        length[k] = lengths[k]
+
+
+@njit(cache=True, nogil=True)
+def put_trees(
+    names: Array,
+    places: Array,
+    lengths: Array,
+    tree: int,
+    start: Array,
+    terminals: Array,
+    length: Array,
+    steiner: Array,
+) -> None:
+    """Write trees, one a row, into a list whose next tree has this number."""
+    for k in range(lengths.size):
+        at = start[tree + k]
+        spot = at - 2 * (tree + k)
+        for i in range(names.shape[1]):
+            if names[k, i] >= 0:
+                terminals[at] = names[k, i]
+                at += 1
+        for i in range(at - start[tree + k] - 2):
+            steiner[spot + i, 0], steiner[spot + i, 1] = places[k, 2 * i], places[k, 2 * i + 1]
+        start[tree + k + 1] = at
+        length[tree + k] = lengths[k]
+
+
+@njit(cache=True, nogil=True)
+def part(
+    start: Array, terminals: Array, length: Array, steiner: Array, keep: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return (start, terminals, length, steiner) of the flagged trees of a list."""
+    trees, size = 0, 0
+    for f in range(keep.size):
+        if keep[f]:
+            trees += 1
+            size += start[f + 1] - start[f]
+    begin, inside = np.empty(trees + 1, np.int64), np.empty(size, np.int64)
+    lengths, places = np.empty(trees), np.empty((size - 2 * trees, 2))
+    tree, at, spot = 0, 0, 0
+    begin[0] = 0
+    for f in range(keep.size):
+        if not keep[f]:
+            continue
+        for i in range(start[f], start[f + 1]):
+            inside[at] = terminals[i]
+            at += 1
+        for i in range(start[f] - 2 * f, start[f + 1] - 2 * f - 2):
+            places[spot, 0], places[spot, 1] = steiner[i, 0], steiner[i, 1]
+            spot += 1
+        lengths[tree] = length[f]
+        tree += 1
+        begin[tree] = at
+    return begin, inside, lengths, places

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
-from itertools import pairwise
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 Tell = Callable[[str, int, int], bool]
 
-# What one step between two reports should take, and after what time a longer one is reported.
-STEP_SECONDS = 0.03
+# What a slice should take here, where it is reported when it is done, and in a thread apart, where
+# reports go on meanwhile.
+STEP_SECONDS, APART_SECONDS = 0.03, 0.06
 POLL_SECONDS = 0.04
+# Slices handed out at a time, for each thread: whoever is done early goes on at once.
+AHEAD = 2
 
 
 class Workers:
@@ -53,26 +56,48 @@ class Workers:
     ) -> list[Any]:
         """Call run(first, last) over 0..total; return the results in order.
 
-        Slices begin with `step` items and grow or shrink to take STEP_SECONDS. Where `tell` says
-        no, the rest is left out. Where even one item may be `heavy`, `tell` hears of it meanwhile.
+        Slices begin with `step` items and grow or shrink to take STEP_SECONDS (APART_SECONDS with
+        several threads). Where `tell` says no, the rest is left out. Where even one item may be
+        `heavy`, `tell` hears of it meanwhile.
         """
         results: list[Any] = []
-        done = 0
+        slices: deque[tuple[int, Future[tuple[float, Any]]]] = deque()
+        handed, done, going = 0, 0, True
+        apart = heavy or (self.threads > 1 and total > step)
+        ahead, seconds = (self.threads * AHEAD, APART_SECONDS) if apart else (1, STEP_SECONDS)
         while done < total:
-            began = time.perf_counter()
-            bounds = [min(done + k * step, total) for k in range(self.threads + 1)]
-            spans = [(a, b) for a, b in pairwise(bounds) if a < b]
-            going = True
-            if len(spans) == 1 and not heavy:
-                results.append(run(*spans[0]))
-            else:
-                futures = [self._pool.submit(run, *span) for span in spans]
-                while wait(futures, POLL_SECONDS).not_done:
-                    going = going and (tell is None or tell(phase, done, total))
-                results.extend(future.result() for future in futures)
-            done = spans[-1][1]
-            if tell is not None and not (tell(phase, done, total) and going):
+            while going and handed < total and len(slices) < ahead:
+                last = min(handed + step, total)
+                slices.append((last, self._begin(apart, run, handed, last)))
+                handed = last
+            if not slices:
                 break
-            spent = max(time.perf_counter() - began, 1e-6)
-            step = max(1, min(4 * step, int(step * STEP_SECONDS / spent)))
+            last, future = slices[0]
+            if wait((future,), POLL_SECONDS).not_done:
+                going = going and (tell is None or tell(phase, done, total))
+                continue
+            slices.popleft()
+            spent, result = future.result()
+            results.append(result)
+            size, done = last - done, last
+            going = (tell is None or tell(phase, done, total)) and going
+            while not going and slices and slices[-1][1].cancel():
+                slices.pop()
+            step = max(1, min(4 * size, int(size * seconds / max(spent, 1e-6))))
         return results
+
+    def _begin(
+        self, apart: bool, run: Callable[[int, int], Any], first: int, last: int
+    ) -> Future[tuple[float, Any]]:
+        """Begin a slice in a thread of the pool, or do it here and now."""
+        if apart:
+            return self._pool.submit(_timed, run, first, last)
+        future: Future[tuple[float, Any]] = Future()
+        future.set_result(_timed(run, first, last))
+        return future
+
+
+def _timed(run: Callable[[int, int], Any], first: int, last: int) -> tuple[float, Any]:
+    began = time.perf_counter()
+    result = run(first, last)
+    return time.perf_counter() - began, result

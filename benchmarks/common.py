@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import platform
-import subprocess
 import time
-from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -36,19 +32,11 @@ def timed(call) -> float:
 
 def print_provenance(seed: int | None = None) -> float:
     """Print commit, machine, versions and calibration; return the factor to the reference."""
-    git = ["git", "-C", str(ROOT)]
-    commit = subprocess.run(
-        [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    changed = subprocess.run(
-        [*git, "status", "--porcelain"], capture_output=True, text=True, check=False
-    ).stdout.strip()
-    names = ("numpy", "scipy", "numba", "highspy")
-    packages = ", ".join(f"{name} {version(name)}" for name in names)
-    machine = f"{platform.machine()}, {os.cpu_count()} cores"
+    from deepsteiner.benchmark.provenance import commit, machine, versions
+
+    packages = ", ".join(f"{name} {number}" for name, number in versions().items())
     measured = calibration()
-    print(f"commit {commit}{' with changes' if changed else ''}; seed {seed}")
-    print(f"{machine}, Python {platform.python_version()}, {packages}")
+    print(f"commit {commit()}; seed {seed}\n{machine()}, {packages}")
     print(
         f"calibration {1000 * measured:.0f} ms (reference {1000 * REFERENCE_CALIBRATION:.0f} ms): "
         f"'scaled' times are measured times x {REFERENCE_CALIBRATION / measured:.2f}\n"

@@ -118,6 +118,8 @@ def print_verdicts(rows: Rows) -> None:
             winner = names[0 if better == "first" else 1] if apart else "neither"
             span = f"{seen['begin']:.3g} to {seen['end']:.3g}"
             shares = [f"{100 * seen[key]:.0f} %" for key in ("first", "second", "clear")]
+            if of_curve(rows, n, names[0])[0]["count"] == 1:
+                shares[-1] = "one instance"  # which has no error to compare with
             cells.append([n, *names, span, *shares, f"{seen['ratio']:.2f}", winner])
     print("\nThe lower gap at equal time; 'clear' where it is by more than two standard errors:\n")
     header = ["n", "first", "second", "ms scaled", "first lower", "second lower", "clear"]

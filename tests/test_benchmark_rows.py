@@ -317,13 +317,14 @@ class TestModels:
         assert facts["instances_seen"] == facts["steps"] * facts["batch"]
 
     @staticmethod
-    def write_run(root, name, **train):
+    def write_run(root, name, before=0, **train):
         folder = root / name / "model"
         folder.mkdir(parents=True)
         train = {"objective": "reinforce", "criterion": "first_selection", "batch": 32, **train}
         config = {
             "candidates": {"kind": "mst"},
             "step": 640,
+            "instances_before": before or None,
             "config": {"train": train, "data": {"name": "D1", "instances": 10240}},
         }
         for place in (folder, folder.parent):  # a run keeps its own configuration beside
@@ -331,11 +332,12 @@ class TestModels:
         return folder
 
     def test_what_a_run_began_with_is_counted_and_not_measured(self, tmp_path):
-        self.write_run(tmp_path, "mst-first-selection-d1-begun", start="tsp20")
-        self.write_run(tmp_path, "mst-first-selection-d1", start="mst-first-selection-d1-begun")
+        begun, name = "mst-first-selection-d1-begun", "mst-first-selection-d1"
+        self.write_run(tmp_path, begun, start="tsp20")
+        self.write_run(tmp_path, name, before=512, start=begun)
         (model,) = policies_in(tmp_path)
-        assert model.name == "mst-first-selection-d1"
-        assert model.facts["instances_seen"] == model.facts["instances_before"] == 20480
+        assert (model.name, model.facts["start"]) == (name, begun)
+        assert (model.facts["instances_seen"], model.facts["instances_before"]) == (20480, 512)
 
     def test_models_of_runs_are_called_by_the_run(self, tmp_path):
         folder = self.write_run(tmp_path, "mst-first-selection-d1")

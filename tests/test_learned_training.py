@@ -298,7 +298,8 @@ def test_training_starts_from_a_tour_model(tmp_path, capfd):
 
 
 def test_distillation_starts_from_a_policy_and_the_card_says_so(tmp_path, monkeypatch):
-    training.train(small("distill", "train.epochs=1"), tmp_path / "first", device="cpu", quiet=True)
+    first = small("distill", "train.epochs=1")
+    before = training.train(first, tmp_path / "first", device="cpu", quiet=True).step
     monkeypatch.setenv("DEEPSTEINER_COMMIT", "0123abc")
     chosen = small("distill", f"train.start={tmp_path}/first/model", "candidates.kind=knn")
     trainer = trainer_of(chosen, tmp_path)
@@ -312,6 +313,8 @@ def test_distillation_starts_from_a_policy_and_the_card_says_so(tmp_path, monkey
     assert f"start from {tmp_path}/first/model: loaded {len(start)} tensors" in card
     assert "random: none; not used: none" in card
     assert "commit 0123abc" in card
+    described = json.loads((tmp_path / "second" / "model" / "config.json").read_text())
+    assert described["instances_before"] == before * first.train.batch > 0
 
 
 # --- resume, Ctrl-C ---------------------------------------------------------------------------

@@ -182,32 +182,3 @@ def test_bad_workers():
 def test_project_to_needs_crs():
     with pytest.raises(OptionError, match="project_to needs crs"):
         ds.solve(POINTS, project_to="EPSG:32633")
-
-
-def test_auto_is_exact_where_that_is_quick():
-    for n in (3, 10, 40):
-        solution = ds.solve(np.random.default_rng(n).random((n, 2)))
-        assert (solution.method, solution.status) == ("exact", "optimal")
-    assert set(ds.solve_many(np.random.default_rng(0).random((5, 12, 2))).statuses) == {"optimal"}
-
-
-def test_auto_is_local_where_exact_takes_long(monkeypatch):
-    from deepsteiner import auto
-
-    points = np.random.default_rng(0).random((60, 2))
-    monkeypatch.setattr(auto, "EXACT_WORK", 1)
-    hard = ds.solve(points)
-    assert (hard.method, hard.status) == ("local", "feasible")
-    monkeypatch.setattr(auto, "EXACT_SIZE", 50)
-    large = ds.solve(points)
-    assert (large.method, large.length) == ("local", hard.length)
-    monkeypatch.setattr(auto, "DEFAULT_SIZE", 50)
-    assert ds.solve(points).length == ds.solve(points, "local", effort="fast").length
-
-
-def test_auto_spends_a_time_limit_on_proof():
-    solution = ds.solve(np.random.default_rng(0).random((60, 2)), time_limit=60)
-    assert (solution.method, solution.status) == ("exact", "optimal")
-    stopped = ds.solve(np.random.default_rng(0).random((1500, 2)), time_limit=0.5)
-    assert stopped.status == "time_limit"
-    assert stopped.validate().length < ds.solve(stopped.terminals, "mst").length

@@ -2,35 +2,63 @@
 
 Without a time limit: `exact` up to EXACT_SIZE points, as long as it stays within a budget of work
 that takes about a second (structured points can be far harder than random ones of the same
-number); `local` where it does not, and beyond: with its default effort up to DEFAULT_SIZE points,
-fast above. With a time limit: `local` first, then `exact` with all the time that is left, and the
-shorter tree.
+number); where it does not, and beyond, what CHOICES names for the size: whichever of `neural` and
+`local` has the shorter tree at equal time, and `local` for points that fill a lattice. With a time
+limit: that first, then `exact` with all the time that is left, and the shorter tree.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import math
+from dataclasses import dataclass, replace
+from typing import Any
 
 from .core.errors import MissingDependencyError
 from .core.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from .core.options import NoOptions as Options
+from .core.points import FloatArray
 from .core.trees import tree_length
 from .exact import solver as exact
-from .search import local
+from .search import local, neural
 
 # Uniform points of this number take about a second (see docs/benchmarks.md).
 EXACT_SIZE = 500
 # Slices of generation that take about a second.
 EXACT_WORK = 800
-# `local` with its default effort takes about a second here.
-DEFAULT_SIZE = 5_000
 # With a time limit, larger instances than this are not worth starting `exact` on.
 LIMITED_EXACT_SIZE = 5_000
 BATCH_LIMIT = exact.BATCH_LIMIT
 
+
+@dataclass(frozen=True)
+class Choice:
+    """A method module and its options, for instances of at most `most` points."""
+
+    most: float
+    method: Any
+    options: Any
+
+
+# Where `neural` and `local` take about as long, the one with the shorter tree: see the curves of
+# benchmarks/neural_curves.py. `neural` leads at every size; up to 5,000 points there is time, about
+# a second, to solve its whole list exactly.
+CHOICES = (
+    Choice(5_000, neural, neural.Options(effort="best", pieces="any")),
+    Choice(20_000, neural, neural.Options(effort="default")),
+    Choice(math.inf, neural, neural.Options(effort="fast")),
+)
+# On lattices all trees of a kind save the same, and the network tells them apart for no reason:
+# of 50,000 points `neural` then saves 7.1 % where `local` saves 8.5.
+LATTICE_CHOICES = (
+    Choice(5_000, local, local.Options(effort="default")),
+    Choice(math.inf, local, local.Options(effort="fast")),
+)
+# At least one in so many places of a lattice is taken.
+FULL = 2.0
+
 INFO = MethodInfo(
     name="auto",
-    summary="exact where that takes about a second, else local; or what a time limit allows",
+    summary="exact where that takes about a second, else neural or local; within any time limit",
     guarantee="that of the method it used, which the solution names",
     strict=True,
 )
@@ -56,8 +84,18 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 
 
 def _heuristic(run: Run) -> Tree:
-    effort = "default" if len(run.points) <= DEFAULT_SIZE else "fast"
-    return replace(local.solve(run, local.Options(effort=effort)), method="local")
+    choices = LATTICE_CHOICES if fills_lattice(run.points) else CHOICES
+    choice = next(one for one in choices if len(run.points) <= one.most)
+    tree: Tree = choice.method.solve(run, choice.options)
+    return replace(tree, method=choice.method.INFO.name)
+
+
+def fills_lattice(points: FloatArray) -> bool:
+    """Return whether the rows and columns of the points cross in few more places than points."""
+    import numpy as np
+
+    columns, rows = (len(np.unique(points[:, axis])) for axis in (0, 1))
+    return columns > 1 and rows > 1 and columns * rows <= FULL * len(points)
 
 
 def _try_exact(run: Run, options: exact.Options) -> Tree | None:

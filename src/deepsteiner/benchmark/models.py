@@ -97,28 +97,13 @@ def _facts(config: Path) -> dict[str, Any]:
         "weights": _weights_hash(config.with_name(WEIGHTS)),
         "expectation": _table(meta, "reinforce").get("expectation") or None,
         "start": train.get("start"),
+        "instances_before": meta.get("instances_before"),
     }
     if facts["steps"] and facts["batch"]:
         facts["instances_seen"] = facts["steps"] * facts["batch"]
         if data.get("instances"):
             facts["epochs"] = round(facts["instances_seen"] / data["instances"], 1)
-        facts["instances_before"] = _seen_by_start(config, facts["start"]) or None
     return {key: value for key, value in facts.items() if value is not None}
-
-
-def _seen_by_start(config: Path, start: str | None) -> int:
-    """Return how many instances the policy had seen that a training began with.
-
-    It is looked for beside the model, as in a folder of runs, and in the package.
-    """
-    if start is None:
-        return 0
-    runs = config.parent.parent.parent if config.parent.name == "model" else config.parent.parent
-    for place in (runs / start / "model" / CONFIG, runs / start / CONFIG, SHIPPED / start / CONFIG):
-        if place.is_file() and start != _name(config.parent):  # a model is not its own start
-            before = _facts(place)
-            return int(before.get("instances_seen", 0)) + int(before.get("instances_before", 0))
-    return 0
 
 
 def _weights_hash(path: Path) -> str | None:

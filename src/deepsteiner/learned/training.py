@@ -114,6 +114,8 @@ def policy_trainer(config: Config, place: Place, optima: Optima | None = None) -
     spec = CandidateSpec(**asdict(config.candidates))
     held_out = pad(points).to(place.device, dtype)
     meta = {**_meta(config, place), "start": note}
+    if before := _seen_by_start(config.train.start):
+        meta["instances_before"] = before
     validation = Validation(held_out, optimal, spec, meta)
     objective: Objective
     if config.train.objective == "distill":
@@ -247,6 +249,21 @@ def _policy(config: Config, device: torch.device, dtype: torch.dtype) -> tuple[P
             raise OptionError(f"train.start: no tensor of {source} fits this network")
         note = f"start from {config.train.start}: {moved}"
     return policy.to(device, dtype), note
+
+
+def _seen_by_start(start: str | None) -> int:
+    """Return how many instances the policy has seen that a training begins with, itself or before.
+
+    Tours do not count, and nothing is known of a folder without a description.
+    """
+    described = checkpoint.find(start) / "config.json" if start is not None else None
+    if described is None or not described.is_file():
+        return 0
+    meta = json.loads(described.read_text(encoding="utf-8"))
+    if "candidates" not in meta:
+        return 0
+    seen = meta.get("step", 0) * meta["config"]["train"]["batch"]
+    return int(seen + meta.get("instances_before", 0))
 
 
 def _meta(config: Config | PretrainConfig, place: Place) -> dict[str, Any]:

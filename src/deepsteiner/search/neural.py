@@ -40,7 +40,7 @@ from .windows import Pass
 from .workers import Workers
 
 # Up to here a solve is one kernel call.
-BATCH_LIMIT = 128
+BATCH_LIMIT = 256
 # What an exactly solved piece may cost: estimated steps and partitions of the dynamic programme.
 SMALL_WORK, SMALL_WIDEST = 4e5, 50_000
 # Slices of work (some 20 ms each) when a whole list is solved at once.

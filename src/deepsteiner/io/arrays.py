@@ -26,7 +26,7 @@ DAMAGE = (
     SyntaxError,
     OverflowError,
     MemoryError,
-    RuntimeError,  # with NotImplementedError: encrypted or unknown compression
+    RuntimeError,  # encrypted files, and a compression that zipfile does not know
     tokenize.TokenError,
     zlib.error,
     zipfile.BadZipFile,

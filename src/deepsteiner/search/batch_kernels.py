@@ -66,7 +66,7 @@ def close_pairs(
 
 
 @njit(cache=True, nogil=True)
-def _append(
+def append_trees(
     names: Array, places: Array, lengths: Array, at: int, start: Array, terminals: Array,
     length: Array, steiner: Array,
 ) -> int:  # fmt: skip
@@ -119,9 +119,9 @@ def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
         terminals[2 * e], terminals[2 * e + 1] = tree[e, 0], tree[e, 1]
         length[e] = weight[e]
         start[e + 1] = 2 * e + 2
-    done = _append(names, places, lengths, n - 1, start, terminals, length, steiner)
-    done = _append(names4, places4, lengths4, done, start, terminals, length, steiner)
-    _append(names5, places5, lengths5, done, start, terminals, length, steiner)
+    done = append_trees(names, places, lengths, n - 1, start, terminals, length, steiner)
+    done = append_trees(names4, places4, lengths4, done, start, terminals, length, steiner)
+    append_trees(names5, places5, lengths5, done, start, terminals, length, steiner)
     return start, terminals[: start[m]].copy(), length, steiner
 
 

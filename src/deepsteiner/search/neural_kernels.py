@@ -11,12 +11,12 @@ from ..core.mst_kernels import prim, squared_lengths
 from ..core.points import Array
 from ..exact.concat_kernels import solve_block, total_length
 from ..exact.prune_kernels import merge_tree, reduce_list, sorted_order, split_blocks
-from .batch_kernels import close_pairs, neighbour_pairs
+from .batch_kernels import append_trees, close_pairs, neighbour_pairs
 from .listing_kernels import list_quads, list_triples
 from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck_tree, incident_pairs, pair_bounds
 from .neural_graph_kernels import scores
 from .neural_growth_kernels import close_hexes, close_quints
-from .neural_pairs_kernels import append_trees, with_trees_across_gaps
+from .neural_pairs_kernels import with_trees_across_gaps
 from .neural_partial_kernels import by_terminal, grow_branches, grow_pairs, terminal_rows
 from .neural_search_kernels import (
     LEAST,

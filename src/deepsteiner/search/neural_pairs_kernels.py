@@ -12,7 +12,7 @@ from numba import njit
 from ..core.mst_kernels import heaviest_between, squared_lengths
 from ..core.points import Array
 from ..exact.prune_kernels import sorted_order
-from .batch_kernels import neighbour_pairs
+from .batch_kernels import append_trees, neighbour_pairs
 from .listing_kernels import list_quads, list_triples
 from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck_tree, incident_pairs, pair_bounds
 
@@ -153,23 +153,3 @@ def with_trees_across_gaps(
     )  # fmt: skip
     append_trees(names4[new4], places4[new4], lengths4[new4], done, starts, names, lengths, spots)
     return starts, names, lengths, spots, scores
-
-
-@njit(cache=True, nogil=True)
-def append_trees(
-    names: Array, places: Array, lengths: Array, at: int, start: Array, terminals: Array,
-    length: Array, steiner: Array,
-) -> int:  # fmt: skip
-    """Add trees to a list in compressed rows; return the number of trees then."""
-    for f in range(lengths.size):
-        size = 0
-        while size < names.shape[1] and names[f, size] >= 0:
-            terminals[start[at] + size] = names[f, size]
-            size += 1
-        for i in range(size - 2):
-            row = start[at] - 2 * at + i
-            steiner[row, 0], steiner[row, 1] = places[f, 2 * i], places[f, 2 * i + 1]
-        length[at] = lengths[f]
-        start[at + 1] = start[at] + size
-        at += 1
-    return at

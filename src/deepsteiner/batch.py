@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from typing import Any
 
@@ -158,25 +161,33 @@ class _Job:
         size, begin = _FIRST_CHUNK * self.workers, 0
         if device == "cuda":
             size = _CUDA_CHUNK  # an accelerator wants to be filled, whatever a chunk then takes
-        while begin < len(take):
-            chunk = take[begin : begin + size]
+
+        def solve_chunk(chunk: IntArray) -> tuple[_Part, float]:
             before = time.perf_counter()
-            trees = chosen.module.solve_batch(
-                Batch(
-                    batch.points[chunk],
-                    batch.shifts[chunk],
-                    batch.exponents[chunk],
-                    batch.seeds[chunk],
-                    device,
-                ),
-                chosen.options,
+            some = Batch(
+                batch.points[chunk],
+                batch.shifts[chunk],
+                batch.exponents[chunk],
+                batch.seeds[chunk],
+                device,
             )
-            yield _part_of_batch(rows[chunk], trees, batch, chunk, trees.method or self.method)
-            begin += len(chunk)
-            spent = time.perf_counter() - before
-            if device != "cuda":
-                size = min(4 * size, _LARGEST_CHUNK, int(size * seconds / max(spent, 1e-6)))
-                size = max(1, size)
+            trees = chosen.module.solve_batch(some, chosen.options)
+            part = _part_of_batch(rows[chunk], trees, batch, chunk, trees.method or self.method)
+            return part, time.perf_counter() - before
+
+        # What one thread does before and after the kernels, others do not wait for: they are at
+        # the next chunk.
+        with _Ahead(2 if self.workers > 1 and device != "cuda" else 1) as ahead:
+            while begin < len(take) or ahead.waiting:
+                while begin < len(take) and ahead.has_room:
+                    chunk = take[begin : begin + size]
+                    begin += len(chunk)
+                    ahead.submit(solve_chunk, chunk)
+                part, spent = ahead.result()
+                yield part
+                if device != "cuda":
+                    size = min(4 * size, _LARGEST_CHUNK, int(size * seconds / max(spent, 1e-6)))
+                    size = max(1, size)
 
     def _one_by_one(self, rows: IntArray) -> Iterator[_Part]:
         if self.workers == 1 or len(rows) == 1:
@@ -254,6 +265,43 @@ class _Job:
             self.monitor.elapsed(),
             infos=None if infos is None else tuple(infos),
         )
+
+
+class _Ahead:
+    """Calls made in order, up to `room` of them under way; with room for one, in this thread."""
+
+    def __init__(self, room: int) -> None:
+        self._room = room
+        self._calls: deque[Any] = deque()
+        self._pool = ThreadPoolExecutor(room) if room > 1 else None
+
+    def __enter__(self) -> _Ahead:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a result is still to be taken."""
+        return bool(self._calls)
+
+    @property
+    def has_room(self) -> bool:
+        """Whether another call may begin."""
+        return len(self._calls) < self._room
+
+    def submit(self, call: Any, argument: Any) -> None:
+        """Begin a call."""
+        if self._pool is None:
+            self._calls.append(partial(call, argument))
+        else:
+            self._calls.append(self._pool.submit(copy_context().run, call, argument).result)
+
+    def result(self) -> Any:
+        """Return what the oldest call gave."""
+        return self._calls.popleft()()
 
 
 def _has_batch_kernel(chosen: Method, size: int) -> bool:

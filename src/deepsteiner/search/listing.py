@@ -116,9 +116,16 @@ class Ground:
 
 
 def survey(
-    points: FloatArray, workers: Workers, neighbours: tuple[IntArray, IntArray] | None = None
+    points: FloatArray,
+    workers: Workers,
+    neighbours: tuple[IntArray, IntArray] | None = None,
+    limit: float | None = None,
 ) -> Ground:
-    """Find which terminals are close, among neighbours as `triangulated` gives them."""
+    """Find which terminals are close, among neighbours as `triangulated` gives them.
+
+    Close are those that can be on common or adjacent Steiner points, or all within a `limit` in
+    bottlenecks.
+    """
     from . import neighbour_kernels as kernels
 
     n = len(points)
@@ -136,11 +143,11 @@ def survey(
     bound = np.concatenate([part[0] for part in parts])
     stretch = np.concatenate([part[1] for part in parts])
     close = []
-    for limit in (kernels.ON_ONE, kernels.ON_TWO):
-        keep = kernels.shortest_pairs(points, graph, stretch, limit)
+    for most in (kernels.ON_ONE, kernels.ON_TWO) if limit is None else (limit,):
+        keep = kernels.shortest_pairs(points, graph, stretch, most)
         chosen, bounds = kernels.placed_pairs(n, graph, bound, keep)
         close.append((chosen, bounds, *kernels.incident_pairs(n, chosen)))
-    return Ground(points, tree, lengths[order], bottlenecks, close[0], close[1])
+    return Ground(points, tree, lengths[order], bottlenecks, close[0], close[-1])
 
 
 def triangulated(

@@ -201,9 +201,7 @@ class LocalSearch:
         self.spanning = self.length = tree_length(run.points, neighbours[1])
         began = run.monitor.elapsed()
         try:
-            ground = watch.wait(
-                "close pairs", lambda: survey(run.points, self.workers, neighbours), self.length
-            )
+            ground = watch.wait("close pairs", lambda: self._survey(neighbours), self.length)
             self.choosing = CHOOSING * (run.monitor.elapsed() - began)
             listing, picked = self._begin(self._list(ground))
         except Stopped:
@@ -226,6 +224,9 @@ class LocalSearch:
             run.monitor.stop_reason = "time_limit"  # there was time to spare after all
         saving = max(0.0, 1.0 - self.length / self.spanning)  # below 0 only by rounding
         return Tree(steiner, edges, info={**info, "saving": saving})
+
+    def _survey(self, neighbours: tuple[IntArray, IntArray]) -> Ground:
+        return survey(self.request.points, self.workers, neighbours)
 
     def _going(self) -> bool:
         return self.request.monitor.stop_reason is None

@@ -29,7 +29,7 @@ from ..core.threads import share
 from ..core.trees import tree_length
 from ..core.waiting import Watch
 from .efforts import Effort
-from .listing import Ground, Listing
+from .listing import Ground, Listing, survey
 from .local import MANY, LocalSearch, in_order, unimproved
 from .local import Options as LocalOptions
 from .neural_device import ScoredLists, forward_on
@@ -216,6 +216,11 @@ class _Neural(LocalSearch):
         windows = [replace(one, size=min(one.size, quarter)) for one in self.how.windows if some]
         whole = self.how.whole if options.pieces == "any" else 0
         self.effort = Effort(self.how.largest, tuple(windows), whole, SLICES)
+
+    def _survey(self, neighbours: tuple[IntArray, IntArray]) -> Ground:
+        from .neighbour_kernels import CLOSE
+
+        return survey(self.request.points, self.workers, neighbours, CLOSE)
 
     def _list(self, ground: Ground) -> Listing:
         from .neural_kernels import CROWDED

@@ -22,12 +22,12 @@ from numba import njit
 from ..core.points import Array
 from ..exact.prune_kernels import incidence
 from .start_kernels import complete, replaced_length
+from .vector_kernels import WIDTH, add_product, add_row
 
 FEATURES = 17
 RELATIONS = 5
 # A link is its tree times this, plus the relation.
 STRIDE = 8
-WIDTH = 16
 # Larger trees than this are not scored.
 WIDEST = 16
 # cos 120 degrees, with room for rounding.
@@ -254,10 +254,7 @@ def first_states(rows: Array, weight: Array, bias: Array, states: Array, at: int
     for f in range(rows.shape[0]):
         for j in range(WIDTH):
             state[j] = bias[j]
-        for i in range(FEATURES):
-            x = rows[f, i]
-            for j in range(WIDTH):
-                state[j] += x * weight[i, j]
+        add_product(state, 0, rows, f * FEATURES, FEATURES, weight)
         for j in range(WIDTH):
             states[at + f, j] = max(state[j], np.float32(0.0))
 
@@ -281,20 +278,11 @@ def next_states(
             sums[i] = np.float32(0.0)
         for k in range(begin[f - first], begin[f - first + 1]):
             g = links[k] // STRIDE
-            at = (links[k] - STRIDE * g) * WIDTH
-            for j in range(WIDTH):
-                sums[at + j] += states[g, j]
+            add_row(sums, (links[k] - STRIDE * g) * WIDTH, states, g * WIDTH)
         for j in range(WIDTH):
             state[j] = bias[j]
-        for i in range(WIDTH):
-            x = states[f, i]
-            for j in range(WIDTH):
-                state[j] += x * own[i, j]
-        for i in range(RELATIONS * WIDTH):
-            x = sums[i]
-            if x != np.float32(0.0):
-                for j in range(WIDTH):
-                    state[j] += x * message[i, j]
+        add_product(state, 0, states, f * WIDTH, WIDTH, own)
+        add_product(state, 0, sums, 0, RELATIONS * WIDTH, message)
         for j in range(WIDTH):
             after[f, j] = max(state[j], np.float32(0.0))
 

@@ -13,7 +13,7 @@ from ..exact.concat_kernels import solve_block, total_length
 from ..exact.prune_kernels import merge_tree, reduce_list, sorted_order, split_blocks
 from .batch_kernels import append_trees, close_pairs, neighbour_pairs
 from .listing_kernels import list_quads, list_triples
-from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck_tree, incident_pairs, pair_bounds
+from .neighbour_kernels import CLOSE, bottleneck_tree, incident_pairs, pair_bounds
 from .neural_graph_kernels import scores
 from .neural_growth_kernels import close_hexes, close_quints
 from .neural_pairs_kernels import with_trees_across_gaps
@@ -55,22 +55,20 @@ def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
     graph = neighbour_pairs(points, tree)
     bounds, stretch = pair_bounds(points, graph, up, rank, weight, 0, graph.shape[0])
-    pairs, bound = close_pairs(n, graph, bounds, stretch, ON_ONE)
-    cross, cross_bound = close_pairs(n, graph, bounds, stretch, ON_TWO)
+    pairs, bound = close_pairs(n, graph, bounds, stretch, CLOSE)
     at, rows = incident_pairs(n, pairs)
-    cross_at, cross_rows = incident_pairs(n, cross)
     names3, places3, lengths3 = list_triples(
         points, pairs, bound, at, rows, up, rank, weight, 0, n
     )  # fmt: skip
     stamp = np.full(bound.size, -1, np.int64)
     names4, places4, lengths4 = list_quads(
-        points, pairs, bound, at, rows, cross, cross_bound, cross_at, cross_rows, up, rank,
-        weight, stamp, 0, bound.size,
+        points, pairs, bound, at, rows, pairs, bound, at, rows, up, rank, weight, stamp, 0,
+        bound.size,
     )  # fmt: skip
     own = terminal_rows(points)
     two = grow_pairs(own, pairs, bound)
     branches, names, instead = grow_branches(
-        points, own, two, pairs, bound, cross, cross_at, cross_rows, up, rank, weight, 0,
+        points, own, two, pairs, bound, pairs, at, rows, up, rank, weight, 0,
         bound.size if largest > 4 else 0,
     )  # fmt: skip
     third_at, third = by_terminal(n, names)
@@ -78,8 +76,8 @@ def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
         points, pairs, up, rank, weight, two, branches, names, instead, third_at, third, 0, n
     )  # fmt: skip
     names6, places6, lengths6 = close_hexes(
-        points, pairs, cross, cross_bound, cross_at, cross_rows, up, rank, weight, two, branches,
-        names, instead, third_at, third, 0, n if largest > 5 else 0,
+        points, pairs, pairs, bound, at, rows, up, rank, weight, two, branches, names, instead,
+        third_at, third, 0, n if largest > 5 else 0,
     )  # fmt: skip
     trees = lengths3.size + lengths4.size + lengths5.size + lengths6.size
     places = lengths3.size + 2 * lengths4.size + 3 * lengths5.size + 4 * lengths6.size

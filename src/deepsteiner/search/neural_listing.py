@@ -132,6 +132,7 @@ def _described(
     """
     from ..exact.prune_kernels import incidence
     from . import neural_graph_kernels as kernels
+    from .vector_kernels import WIDTH
 
     n, m = len(listing.points), len(listing)
     start, terminals, length = listing.start, listing.terminals, listing.length
@@ -146,7 +147,7 @@ def _described(
         return (base, gone_start, gone), edges, (at, lists, slots), unit, size, near
 
     gone, edges, incident, unit, size, near = watch.wait("relations", survey)
-    states = np.zeros((m, kernels.WIDTH), dtype=np.float32)
+    states = np.zeros((m, WIDTH), dtype=np.float32)
     scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
 
     def begin(first: int, last: int) -> Any:

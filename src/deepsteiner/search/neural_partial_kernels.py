@@ -21,7 +21,6 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core.mst_kernels import heaviest_between
 from ..core.points import Array
 from .listing_kernels import ROUNDING, squared, triple_length
 from .quint_kernels import MIDDLES, middles
@@ -31,51 +30,42 @@ WIDTH = 8
 
 
 @njit(cache=True, nogil=True)
-def _within(rows: Array, r: int, lx: float, ly: float, hx: float, hy: float) -> bool:
-    """Cut a row's directions to those from l to h; False where none is left."""
-    if rows[r, 4] * lx + rows[r, 5] * ly < 0.5 - ROUNDING:
-        return False
-    if rows[r, 4] * ly - rows[r, 5] * lx > 0.0:
-        rows[r, 4], rows[r, 5] = lx, ly
-    if hx * rows[r, 7] - hy * rows[r, 6] > 0.0:
-        rows[r, 6], rows[r, 7] = hx, hy
-    return bool(rows[r, 4] * rows[r, 7] - rows[r, 5] * rows[r, 6] > 0.0)
-
-
-@njit(cache=True, nogil=True)
-def _clip(rows: Array, r: int, wx: float, wy: float, most: float) -> bool:
-    """Cut a row's directions u to those with 0 <= w.u <= most; False where none is left.
+def _clipped(
+    ax: float, ay: float, bx: float, by: float, wx: float, wy: float, most: float
+) -> tuple[float, float, float, float]:
+    """Return the directions u from a to b with 0 <= w.u <= most; zeros where none is left.
 
     Where both ends of an interval fit, what lies between is not cut.
     """
-    one, two = wx * rows[r, 4] + wy * rows[r, 5], wx * rows[r, 6] + wy * rows[r, 7]
+    one, two = wx * ax + wy * ay, wx * bx + wy * by
     if one < 0.0 or two < 0.0:
         if one < 0.0 and two < 0.0:
-            return False
+            return 0.0, 0.0, 0.0, 0.0
         size = math.sqrt(wx * wx + wy * wy)
         if one < 0.0:
-            rows[r, 4], rows[r, 5] = wy / size, -wx / size
+            ax, ay = wy / size, -wx / size
         else:
-            rows[r, 6], rows[r, 7] = -wy / size, wx / size
+            bx, by = -wy / size, wx / size
     if one > most or two > most:
         if one > most and two > most:
-            return False
+            return 0.0, 0.0, 0.0, 0.0
         square = wx * wx + wy * wy
         side = math.sqrt(max(square - most * most, 0.0))
         if one > most:
-            rows[r, 4] = (most * wx - side * wy) / square
-            rows[r, 5] = (most * wy + side * wx) / square
+            ax, ay = (most * wx - side * wy) / square, (most * wy + side * wx) / square
         else:
-            rows[r, 6] = (most * wx + side * wy) / square
-            rows[r, 7] = (most * wy - side * wx) / square
-    return bool(rows[r, 4] * rows[r, 7] - rows[r, 5] * rows[r, 6] > 0.0)
+            bx, by = (most * wx + side * wy) / square, (most * wy - side * wx) / square
+    if ax * by - ay * bx > 0.0:
+        return ax, ay, bx, by
+    return 0.0, 0.0, 0.0, 0.0
 
 
 @njit(cache=True, nogil=True)
 def join(rows: Array, r: int, right: Array, i: int, left: Array, j: int, most: float) -> bool:
     """Write the partial tree of right[i] and left[j], whose two new edges are at most `most` long.
 
-    One of the two is a terminal. Returns whether its open edge has any direction left.
+    One of the two is a terminal. Returns whether its open edge has any direction left; if none,
+    nothing is written.
     """
     dx, dy = right[i, 0] - left[j, 0], right[i, 1] - left[j, 1]
     # From the left child to the equilateral point, and from there to the right child.
@@ -97,16 +87,27 @@ def join(rows: Array, r: int, right: Array, i: int, left: Array, j: int, most: f
         return False
     qx, qy = left[j, 0] + ex, left[j, 1] + ey
     cx, cy = (right[i, 0] + left[j, 0] + qx) / 3.0, (right[i, 1] + left[j, 1] + qy) / 3.0
-    rows[r, 0], rows[r, 1], rows[r, 2], rows[r, 3] = qx, qy, cx, cy
-    rows[r, 4], rows[r, 5] = fx / size, fy / size
-    rows[r, 6], rows[r, 7] = -ex / size, -ey / size
-    if (lx != 0.0 or ly != 0.0) and not _within(rows, r, lx, ly, hx, hy):
-        return False
+    ax, ay, bx, by = fx / size, fy / size, -ex / size, -ey / size
+    if lx != 0.0 or ly != 0.0:
+        if ax * lx + ay * ly < 0.5 - ROUNDING:
+            return False
+        if ax * ly - ay * lx > 0.0:
+            ax, ay = lx, ly
+        if hx * by - hy * bx > 0.0:
+            bx, by = hx, hy
+        if ax * by - ay * bx <= 0.0:
+            return False
     wx, wy = 2.0 * (cx - right[i, 2]), 2.0 * (cy - right[i, 3])
-    if not _clip(rows, r, 0.5 * wx + h * wy, 0.5 * wy - h * wx, most):
+    ax, ay, bx, by = _clipped(ax, ay, bx, by, 0.5 * wx + h * wy, 0.5 * wy - h * wx, most)
+    if ax == 0.0 and ay == 0.0:
         return False
     wx, wy = 2.0 * (cx - left[j, 2]), 2.0 * (cy - left[j, 3])
-    return _clip(rows, r, 0.5 * wx - h * wy, 0.5 * wy + h * wx, most)
+    ax, ay, bx, by = _clipped(ax, ay, bx, by, 0.5 * wx - h * wy, 0.5 * wy + h * wx, most)
+    if ax == 0.0 and ay == 0.0:
+        return False
+    rows[r, 0], rows[r, 1], rows[r, 2], rows[r, 3] = qx, qy, cx, cy
+    rows[r, 4], rows[r, 5], rows[r, 6], rows[r, 7] = ax, ay, bx, by
+    return True
 
 
 @njit(cache=True, nogil=True)
@@ -154,12 +155,10 @@ def grow_pairs(own: Array, pairs: Array, bound: Array) -> Array:
 
     A row without directions is left with zeros.
     """
-    rows = np.empty((2 * pairs.shape[0], WIDTH))
+    rows = np.zeros((2 * pairs.shape[0], WIDTH))
     for p in range(pairs.shape[0]):
         for side in range(2):
-            r = 2 * p + side
-            if not join(rows, r, own, pairs[p, side], own, pairs[p, 1 - side], bound[p]):
-                rows[r, 4:] = 0.0
+            join(rows, 2 * p + side, own, pairs[p, side], own, pairs[p, 1 - side], bound[p])
     return rows
 
 
@@ -190,13 +189,10 @@ def _is_short(points: Array, rows: Array, r: int, a: int, b: int, e: int, instea
 
 
 @njit(cache=True, nogil=True)
-def _otherwise(
-    points: Array, a: int, b: int, e: int, bound: float, up: Array, rank: Array, weight: Array
-) -> float:
-    """Length that connects three terminals by a full tree or two bottlenecks."""
-    x, y = weight[heaviest_between(a, e, up, rank)], weight[heaviest_between(b, e, up, rank)]
+def _otherwise(points: Array, a: int, b: int, e: int, ab: float, ae: float, be: float) -> float:
+    """Length that connects three terminals by a full tree or two of the bottlenecks given."""
     full = triple_length(squared(points, a, b), squared(points, b, e), squared(points, e, a))
-    return float(min(full, bound + x + y - max(bound, x, y)))
+    return float(min(full, ab + ae + be - max(ab, ae, be)))
 
 
 @njit(cache=True, nogil=True)
@@ -235,6 +231,15 @@ def grow_branches(
 
 
 @njit(cache=True, nogil=True)
+def _left_of(points: Array, a: int, b: int, e: int) -> bool:
+    """Whether e lies to the left of the way from a to b."""
+    ax, ay = points[a, 0], points[a, 1]
+    return bool(
+        (points[b, 0] - ax) * (points[e, 1] - ay) > (points[b, 1] - ay) * (points[e, 0] - ax)
+    )
+
+
+@njit(cache=True, nogil=True)
 def _fill_branches(
     points: Array,
     own: Array,
@@ -257,28 +262,29 @@ def _fill_branches(
 
     Arrays that grow inside the loop would make the compiler count references in it.
     """
-    around, reach = np.empty(MIDDLES, np.int64), np.empty(MIDDLES)
+    around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
     count = 0
     for p in range(first, last):
         a, b = pairs[p, 0], pairs[p, 1]
         near = middles(a, b, cross, cross_start, cross_rows, up, rank, weight, around, reach)
-        if count + 4 * near > instead.size:
+        if count + 2 * near > instead.size:
             return -1
         for k in range(near):
-            e = around[k]
+            e, most = around[k], min(reach[k, 0], reach[k, 1])
             other = -1.0
-            for way in range(4):
-                r, right = 2 * p + (way & 1), way >> 1
-                if two[r, 4] == 0.0 and two[r, 5] == 0.0:
-                    continue
+            # The open edge turns by 60 degrees towards e, so e lies on its side of the pair.
+            r = 2 * p + (1 if _left_of(points, a, b, e) else 0)
+            if two[r, 4] == 0.0 and two[r, 5] == 0.0:
+                continue
+            for right in range(2):
                 if right == 1:
-                    some = join(rows, count, own, e, two, r, reach[k])
+                    some = join(rows, count, own, e, two, r, most)
                 else:
-                    some = join(rows, count, two, r, own, e, reach[k])
+                    some = join(rows, count, two, r, own, e, most)
                 if not some:
                     continue
                 if other < 0.0:
-                    other = _otherwise(points, a, b, e, bound[p], up, rank, weight)
+                    other = _otherwise(points, a, b, e, bound[p], reach[k, 0], reach[k, 1])
                 if _is_short(points, rows, count, a, b, e, other):
                     names[count, 0], names[count, 1], names[count, 2] = r, e, right
                     instead[count] = other

@@ -38,7 +38,7 @@ def middles(
     around: Array,
     reach: Array,
 ) -> int:
-    """Write the cross neighbours of a pair and their bottleneck distance to it; return how many."""
+    """Write the cross neighbours of a pair, their bottleneck distances to both; return how many."""
     count = 0
     for end in range(2):
         u = a if end == 0 else b
@@ -49,9 +49,9 @@ def middles(
             for i in range(count):
                 known = known or around[i] == e
             if not known:
-                one = weight[heaviest_between(a, e, up, rank)]
-                two = weight[heaviest_between(b, e, up, rank)]
-                around[count], reach[count] = e, min(one, two)
+                around[count] = e
+                reach[count, 0] = weight[heaviest_between(a, e, up, rank)]
+                reach[count, 1] = weight[heaviest_between(b, e, up, rank)]
                 count += 1
     return count
 
@@ -298,20 +298,20 @@ def list_quints(
     room = (last - first) // 4 + 8
     names, places, lengths = np.empty((room, 5), np.int64), np.empty((room, 6)), np.empty(room)
     quint, bounds, three = np.empty(5, np.int64), np.zeros((5, 5)), np.empty(32)
-    around, reach = np.empty(MIDDLES, np.int64), np.empty(MIDDLES)
+    around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
     shapes, far, place, spare = np.empty((4, 8)), np.empty(4), np.empty(6), np.empty(4)
     found = 0
     for pair in range(first, last):
         a, b = pairs[pair, 0], pairs[pair, 1]
         count = middles(a, b, cross, cross_start, cross_rows, up, rank, weight, around, reach)
         for index in range(count):
-            e = around[index]
-            ways = branches(points, a, b, e, bound[pair], reach[index], shapes)
+            e, near = around[index], min(reach[index, 0], reach[index, 1])
+            ways = branches(points, a, b, e, bound[pair], near, shapes)
             if ways == 0:
                 continue
             own = min(
                 triple_length(squared(points, a, b), squared(points, b, e), squared(points, e, a)),
-                bound[pair] + reach[index],
+                bound[pair] + near,
             )
             quint[0], quint[1], quint[2] = a, b, e
             mark = -2 - MIDDLES * pair - index  # never one of list_quads'

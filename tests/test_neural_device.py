@@ -15,6 +15,13 @@ from deepsteiner.search.workers import Workers
 torch = pytest.importorskip("torch")
 
 
+@pytest.fixture(params=["cpu", "cuda"])
+def device(request):
+    if request.param == "cuda" and not torch.cuda.is_available():
+        pytest.skip("torch finds no CUDA device")
+    return request.param
+
+
 def drawn(n, count=1):
     points = np.random.default_rng(n).random((count, n, 2))
     return np.stack([Frame.of(one).into(one) for one in points])
@@ -22,13 +29,15 @@ def drawn(n, count=1):
 
 @pytest.mark.parametrize("n", [4, 30, 100])
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
-def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once):
+def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once, device):
     from deepsteiner.search.neural_graph_kernels import scores
     from deepsteiner.search.neural_kernels import list_grown
 
     weights = neural_weights.load_weights()
     points = drawn(n, 4)
-    scored = neural_device.ScoredLists(points, 6, neural_device.forward_on("cpu", weights, at_once))
+    scored = neural_device.ScoredLists(
+        points, 6, neural_device.forward_on(device, weights, at_once)
+    )
     for b, one in enumerate(points):
         listing = list_grown(one, 6)
         logits, gone_start, gone = scores(one, *listing, weights)
@@ -40,7 +49,7 @@ def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once):
         assert np.abs(found - logits).max() <= 1e-5 * max(1.0, np.abs(logits).max())
 
 
-def test_logits_of_a_large_list_are_those_of_the_kernels():
+def test_logits_of_a_large_list_are_those_of_the_kernels(device):
     from deepsteiner.core.progress import Monitor
     from deepsteiner.search.listing import Listing
     from deepsteiner.search.neural_kernels import list_grown
@@ -54,7 +63,7 @@ def test_logits_of_a_large_list_are_those_of_the_kernels():
     watch, go_on = Watch(Monitor(), patient=False), lambda *_: True
     with Workers(2) as workers:
         known = score_list(listing, weights, workers, go_on, watch)
-        forward = neural_device.forward_on("cpu", weights)
+        forward = neural_device.forward_on(device, weights)
         found = score_list(listing, weights, workers, go_on, watch, forward)
     assert np.abs(found - known).max() <= 1e-5 * np.abs(known).max()
 
@@ -80,3 +89,14 @@ def test_trees_with_the_network_in_torch(monkeypatch, n):
             solution.validate(strict=True)
     one = ds.solve(points[0], "neural", device="cuda")
     assert one.length == pytest.approx(plain.lengths[0], rel=1e-3)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="torch finds no CUDA device")
+@pytest.mark.parametrize("n", [20, 300])
+def test_trees_with_the_network_on_an_accelerator(n):
+    points = np.random.default_rng(n).random((3, n, 2))
+    plain = ds.solve_many(points, "neural")
+    other = ds.solve_many(points, "neural", device="cuda")
+    assert other.lengths == pytest.approx(plain.lengths, rel=1e-3)
+    for solution in other:
+        solution.validate(strict=True)

@@ -28,6 +28,7 @@ METHODS: list[tuple[str, str, dict[str, Any]]] = [
     ("thompson", "thompson", {}),
     ("dreyer", "dreyer", {}),
     ("local, fast", "local", {"effort": "fast"}),
+    ("neural, fast", "neural", {"effort": "fast"}),
 ]
 
 

@@ -26,6 +26,8 @@ METHODS: list[tuple[str, str, dict[str, Any]]] = [
     ("bereta 50", "bereta", {}),
     ("local fast", "local", {"effort": "fast"}),
     ("local", "local", {}),
+    ("neural fast", "neural", {"effort": "fast"}),
+    ("neural", "neural", {}),
 ]
 # The others would crowd the chart.
 SHOWN_USES = ("plain", "refined", "x8 refined")

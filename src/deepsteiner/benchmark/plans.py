@@ -47,7 +47,7 @@ def candidate_options(kind: str) -> dict[str, Any]:
 
 
 def classical() -> list[Entry]:
-    """Return the methods of Table 1 that need no training."""
+    """Return the methods of Table 1 besides the policies."""
     entries: list[Entry] = [("mst", {}), ("exact", {})]
     entries += [("rand1", {"distribution": name}) for name in ("uniform", "normal")]
     for kind in KINDS:
@@ -57,7 +57,8 @@ def classical() -> list[Entry]:
             entries.append(("greedy", {**candidate_options(kind), "relax": relax}))
     entries += [("smith", {}), ("thompson", {}), ("dreyer", {})]
     entries += [("bereta", {"iterations": number}) for number in (10, 20, 50)]
-    entries += [("local", {"effort": effort}) for effort in ("fast", "default", "best")]
+    for name in ("local", "neural"):
+        entries += [(name, {"effort": effort}) for effort in ("fast", "default", "best")]
     return entries
 
 
@@ -81,6 +82,8 @@ SIZE_METHODS: list[Entry] = [
     ("smith", {}),
     ("local", {"effort": "fast"}),
     ("local", {}),
+    ("neural", {"effort": "fast"}),
+    ("neural", {}),
     ("exact", {}),
 ]
 

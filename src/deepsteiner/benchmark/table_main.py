@@ -31,6 +31,7 @@ CRITERIA = {
     "first_increment": "First-increment",
     "all_selection": "All-selection",
 }
+SCORED = "full Steiner trees scored by a network"
 USE_WORDS = {
     "plain": "",
     "refined": ", refined",
@@ -59,6 +60,7 @@ def table1(results: Results) -> Table:
     sections.append(
         Section("without training", tuple(_gap_line(results, entry) for entry in classics()))
     )
+    sections.append(Section(SCORED, tuple(_gap_line(results, entry) for entry in scored())))
     for kind in ORDER:
         sections.append(
             Section(f"{NAMES[kind]} candidates, distilled", tuple(_distilled(results, kind)))
@@ -156,6 +158,12 @@ def classics() -> list[Entry]:
     return entries
 
 
+def scored() -> list[Entry]:
+    """Return the efforts of our learned method for all sizes."""
+    efforts = ("fast", "default", "best")
+    return [(f"neural, {effort}", "neural", {"effort": effort}, None) for effort in efforts]
+
+
 def _gap_line(results: Results, entry: Entry) -> Line:
     label, method, options, printed = entry
     cells = [gap_cell(results, results.gap(name, method, options)) for name in PAPER_SETS]
@@ -228,9 +236,10 @@ def _times(results: Results, dataset: str, place: int) -> Table:
         sections.append(
             Section("", tuple(_time_line(results, dataset, place, entry) for entry in learned))
         )
-    sections.append(
-        Section("", tuple(_time_line(results, dataset, place, entry) for entry in classics()))
-    )
+    for entries in (classics(), scored()):
+        sections.append(
+            Section("", tuple(_time_line(results, dataset, place, entry) for entry in entries))
+        )
     return Table(
         f"table2-{dataset.lower()}",
         f"Table 2, {dataset}. Milliseconds per instance and peak memory in MiB",

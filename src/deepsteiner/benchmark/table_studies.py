@@ -16,6 +16,7 @@ from .table_main import (
     classics,
     policy_options,
     random_choices,
+    scored,
 )
 from .tables import Line, Section, Table, beside, gap_cell, number_cell, text_cell
 
@@ -95,7 +96,7 @@ def table6(results: Results) -> Table:
         tuple(f"n = {n}" for n in (10, 20, *LARGER)),
         (
             Section("MST candidates, distilled", tuple(learned)),
-            Section("without training", tuple(classical)),
+            Section("other methods", tuple(classical)),
         ),
         ("Instances are uniform in the unit square; n = 10 is D1 and n = 20 is D2.",),
     )
@@ -149,7 +150,7 @@ def table8(results: Results) -> Table:
     for use in ("plain", "refined", "x8 refined"):
         label = f"MST distilled{USE_WORDS[use]}"
         learned.append((label, "policy", policy_options("mst", "D1", use), None))
-    others = [*classics(), *learned]
+    others = [*classics(), *scored(), *learned]
     sections.append(Section("", tuple(_authors_line(results, entry) for entry in others)))
     return Table(
         "table8",
@@ -199,8 +200,8 @@ def _studied(results: Results, kind: str, wanted: dict[str, int]) -> Row | None:
 def _size_label(name: str, options: dict[str, Any]) -> str:
     if name == "greedy":
         return "lookahead, MST" + (", relaxed" if options.get("relax", True) else "")
-    if name == "local":
-        return f"local, {options.get('effort', 'default')}"
+    if name in ("local", "neural"):
+        return f"{name}, {options.get('effort', 'default')}"
     return SIZE_NAMES[name]
 
 

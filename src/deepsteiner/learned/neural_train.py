@@ -75,14 +75,18 @@ class Part:
 
 
 def describe_label(label: Label) -> tuple[Array, Array, Array, Array]:
-    """Return (features, begin, links, labels) of one instance's list."""
+    """Return (features, begin, links, labels) of one instance's list.
+
+    The list is wider than the method's own: the network is then taught more of what not to choose.
+    """
     from ..search.component_kernels import components
+    from ..search.neighbour_kernels import ON_ONE, ON_TWO
     from ..search.neural_graph_kernels import described, savings
     from ..search.neural_kernels import list_grown
 
     frame = Frame.of(label.points)
     points = frame.into(label.points)
-    start, terminals, length, steiner = list_grown(points, LARGEST)
+    start, terminals, length, steiner = list_grown(points, LARGEST, ON_ONE, ON_TWO)
     base, gone_start, gone = savings(len(points), start, terminals, length)
     rows, begin, links = described(
         points, start, terminals, length, steiner, base, gone_start, gone

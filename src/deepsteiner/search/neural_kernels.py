@@ -43,10 +43,13 @@ WIDEST_PIECE = 42
 
 
 @njit(cache=True, nogil=True)
-def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]:
+def list_grown(
+    points: Array, largest: int, near: float = CLOSE, far: float = CLOSE
+) -> tuple[Array, Array, Array, Array]:
     """Return (start, terminals, length, steiner) of the list over one small instance.
 
-    Trees of up to `largest` (4 to 6) terminals.
+    Trees of up to `largest` (4 to 6) terminals; two of them on one Steiner point are at most `near`
+    bottlenecks apart, on adjacent ones at most `far`.
     """
     n = points.shape[0]
     tree = np.empty((n - 1, 2), np.int64)
@@ -55,20 +58,24 @@ def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
     graph = neighbour_pairs(points, tree)
     bounds, stretch = pair_bounds(points, graph, up, rank, weight, 0, graph.shape[0])
-    pairs, bound = close_pairs(n, graph, bounds, stretch, CLOSE)
+    pairs, bound = close_pairs(n, graph, bounds, stretch, near)
     at, rows = incident_pairs(n, pairs)
+    cross, cross_bound, cross_at, cross_rows = pairs, bound, at, rows
+    if far != near:
+        cross, cross_bound = close_pairs(n, graph, bounds, stretch, far)
+        cross_at, cross_rows = incident_pairs(n, cross)
     names3, places3, lengths3 = list_triples(
         points, pairs, bound, at, rows, up, rank, weight, 0, n
     )  # fmt: skip
     stamp = np.full(bound.size, -1, np.int64)
     names4, places4, lengths4 = list_quads(
-        points, pairs, bound, at, rows, pairs, bound, at, rows, up, rank, weight, stamp, 0,
-        bound.size,
+        points, pairs, bound, at, rows, cross, cross_bound, cross_at, cross_rows, up, rank,
+        weight, stamp, 0, bound.size,
     )  # fmt: skip
     own = terminal_rows(points)
     two = grow_pairs(own, pairs, bound)
     branches, names, instead = grow_branches(
-        points, own, two, pairs, bound, pairs, at, rows, up, rank, weight, 0,
+        points, own, two, pairs, bound, cross, cross_at, cross_rows, up, rank, weight, 0,
         bound.size if largest > 4 else 0,
     )  # fmt: skip
     third_at, third = by_terminal(n, names)
@@ -76,8 +83,8 @@ def list_grown(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
         points, pairs, up, rank, weight, two, branches, names, instead, third_at, third, 0, n
     )  # fmt: skip
     names6, places6, lengths6 = close_hexes(
-        points, pairs, pairs, bound, at, rows, up, rank, weight, two, branches, names, instead,
-        third_at, third, 0, n if largest > 5 else 0,
+        points, pairs, cross, cross_bound, cross_at, cross_rows, up, rank, weight, two, branches,
+        names, instead, third_at, third, 0, n if largest > 5 else 0,
     )  # fmt: skip
     trees = lengths3.size + lengths4.size + lengths5.size + lengths6.size
     places = lengths3.size + 2 * lengths4.size + 3 * lengths5.size + 4 * lengths6.size

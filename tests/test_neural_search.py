@@ -92,7 +92,7 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
     trees = (n, start, terminals, length)
     for pairs in (0, 200, 10_000):
         order = np.argsort(keys, kind="stable")
-        totals.append(flip_search(*trees, order, rank, -1, -1, pairs, now))
+        totals.append(flip_search(*trees, order, rank, -1, -1, True, pairs, now))
         assert is_spanning(n, start, terminals, now)
         assert totals[-1] == pytest.approx(length[now].sum(), rel=1e-12)
     totals.append(disturbed_search(*trees, keys, rank, 20, now, totals[-1]))

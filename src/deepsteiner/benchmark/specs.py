@@ -122,9 +122,7 @@ def method_spec(name: str, options: Mapping[str, Any]) -> MethodSpec:
     """
     info = get_method(name, options).info
     defaults = {option.name: option.default for option in info.options}
-    kept = {
-        key: value for key, value in options.items() if value != defaults[key]
-    }
+    kept = {key: value for key, value in options.items() if value != defaults[key]}
     if name == "policy":
         kept = {"model": defaults["model"], **kept}
     return MethodSpec(name, dict(sorted(kept.items())))

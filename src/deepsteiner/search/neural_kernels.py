@@ -271,14 +271,15 @@ def search_block(
         if total == np.inf:
             if turn > 0:  # what was begun with holds trees that the reduction ruled out
                 now[:] = False
-            total = flip_search(n, start, terminals, length, order, rank, -1, -1, 0, now)
+            total = flip_search(n, start, terminals, length, order, rank, -1, -1, True, 0, now)
     if total == np.inf:
         return False
     limit = min(piece, WIDEST_PIECE)
     if limit >= LEAST_PIECE:
         region_search(n, start, terminals, length, limit, sweeps, work, widest, now)
     begun = total_length(length, now)
-    total = flip_search(n, start, terminals, length, order, rank, -1, -1, pairs, now)
+    gained = begun < total * (1.0 - LEAST)  # or no single flip helps, as before
+    total = flip_search(n, start, terminals, length, order, rank, -1, -1, gained, pairs, now)
     total = disturbed_search(n, start, terminals, length, keys, rank, trials, now, total)
     if limit >= LEAST_PIECE and total < begun * (1.0 - LEAST):
         region_search(n, start, terminals, length, limit, sweeps, work, widest, now)

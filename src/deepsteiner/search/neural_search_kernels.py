@@ -137,13 +137,13 @@ def _adopt(taken: Array, count: int, now: Array) -> None:
 @njit(cache=True, nogil=True)
 def flip_search(
     n: int, start: Array, terminals: Array, length: Array, order: Array, rank: Array, one: int,
-    two: int, pairs: int, now: Array,
+    two: int, singles: bool, pairs: int, now: Array,
 ) -> float:  # fmt: skip
     """Flip two trees and complete; flip single trees and up to `pairs` pairs while that helps.
 
     Both are tried by `rank`, over and over until none is left that helps, or four times as many
-    pairs were tried. Returns the length, infinite where the first step finds no tree; then `now`
-    stays.
+    pairs were tried; single ones only where they are wanted. Returns the length, infinite where
+    the first step finds no tree; then `now` stays.
     """
     m = length.size
     reach, seen, taken = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -156,7 +156,7 @@ def flip_search(
         return best
     _adopt(taken, count, now)
     _arrange(start, length, order, now, queue, least)
-    for stage in range(2):
+    for stage in range(0 if singles else 1, 2):
         tries = m if stage == 0 else min(pairs, m * (m - 1) // 2)
         quiet, rest = 0, 4 * tries if stage > 0 else 64 * m
         j, k = 0, 1
@@ -206,7 +206,7 @@ def disturbed_search(
         then[:] = now
         total = flip_search(
             n, start, terminals, length, sorted_order(varied), rank, one,
-            two if two != one else -1, 0, then,
+            two if two != one else -1, True, 0, then,
         )  # fmt: skip
         if total < best * (1.0 - LEAST):
             best = total

@@ -73,7 +73,7 @@ _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS = {
     "fast": Learned(5, False, -7.0, 80, 0, 1, (Pass(60),), _NARROW[:2]),
-    "default": Learned(6, True, -8.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
+    "default": Learned(6, True, -10.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
     "best": Learned(6, True, -14.0, 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
 }
 

@@ -134,8 +134,9 @@ def table7(results: Results) -> Table:
         (
             "'seen' counts training instances, repeats included (the paper's: 1,024,000, in 100 "
             "epochs of 10,240); an epoch is a run's own. Minutes on the training device. A run "
-            "that starts from NAME-begun or NAME-continued goes on with an earlier run of NAME; both "
-            "counts stand in Table 1. 'expected': Algorithm 2's loss, averaged over all candidates instead of one "
+            "that starts from NAME-begun or NAME-continued goes on with an earlier run of NAME; "
+            "both counts stand in Table 1. 'expected': Algorithm 2's loss, averaged over all "
+            "candidates instead of one "
             "draw.",
         ),
     )

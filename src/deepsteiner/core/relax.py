@@ -18,7 +18,7 @@ import numpy as np
 from .errors import OptionError
 from .points import FloatArray, IntArray
 from .threads import share
-from .trees import PackedTrees, pack_one, ranges
+from .trees import PackedTrees, check_tree, pack_one, ranges
 
 # Relative gap between length and lower bound up to which a relaxation counts as converged.
 CONVERGED = 1e-12
@@ -133,6 +133,10 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
         refine_trees(*tree, max_rounds, points, links, counts, first, last)
 
     share(batch, run)
+    if batch == 1:
+        count = int(counts[0])
+        start = np.array([0, count], dtype=np.int64)
+        return points[0, :count].copy(), start, links[0, : count + n - 1].copy()
     rows = np.arange(batch, dtype=np.int64)
     return (
         points.reshape(-1, 2)[ranges(rows * room, counts)],
@@ -149,15 +153,10 @@ def _pairs(values: Any, dtype: Any) -> Any:
 
 def _as_tree(terminals: Any, steiner: Any, edges: Any) -> PackedTrees:
     """Return a checked tree: kernels walk along its edges and need them to form one."""
-    from .relax_tree_kernels import is_tree
-
     tree = pack_one(
         _pairs(terminals, np.float64), _pairs(steiner, np.float64), _pairs(edges, np.int64)
     )
-    size = len(tree.terminals) + len(tree.steiner)
-    fits = tree.edges.shape == (size - 1, 2) and bool(np.isfinite(tree.steiner).all())
-    if not (fits and is_tree(tree.edges, size)):
-        tree.check()  # says what is wrong
+    check_tree(tree.terminals, tree.steiner, tree.edges)
     return tree
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from .errors import OptionError, TreeError
 from .points import FloatArray, IntArray, as_points
-from .trees import LENGTH_TOLERANCE, check_strict, pack_one, tree_length
+from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,7 +85,7 @@ class Solution:
         if self.status not in STATUSES:
             raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         as_points(self.terminals, what="terminals")
-        pack_one(self.terminals, self.steiner_points, self.edges).check()
+        check_tree(self.terminals, self.steiner_points, self.edges)
         nodes = self._plane_coordinates()
         length = tree_length(nodes, self.edges)
         if not math.isclose(length, self.length, rel_tol=LENGTH_TOLERANCE, abs_tol=0.0):

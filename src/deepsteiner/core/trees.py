@@ -165,6 +165,18 @@ def pack_one(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> Pac
     )
 
 
+def check_tree(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> None:
+    """Raise TreeError unless the edges make the points one tree."""
+    size = len(terminals) + len(steiner)
+    fits = edges.shape == (size - 1, 2) and bool(np.isfinite(steiner).all())
+    if fits and "numba" in sys.modules:  # many times faster, but not worth loading for it
+        from .relax_tree_kernels import is_tree
+
+        if is_tree(edges, size):
+            return
+    pack_one(terminals, steiner, edges).check()  # says what is wrong
+
+
 def ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     """Return arange(start, start + size) for all pairs, one after the other."""
     ends = np.cumsum(sizes)

@@ -86,8 +86,13 @@ def append_trees(
 
 
 @njit(cache=True, nogil=True)
-def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]:
-    """Return (start, terminals, length, steiner) of the list over one small instance."""
+def surroundings(
+    points: Array,
+) -> tuple[Array, Array, Array, Array, Array, Array, Array]:
+    """Return the spanning tree by length, its bottlenecks (up, rank, weight), and neighbours.
+
+    The latter are pairs by length, their bottleneck distances, and their lengths over these.
+    """
     n = points.shape[0]
     tree = np.empty((n - 1, 2), np.int64)
     prim(points, tree)
@@ -95,6 +100,24 @@ def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
     graph = neighbour_pairs(points, tree)
     bounds, stretch = pair_bounds(points, graph, up, rank, weight, 0, graph.shape[0])
+    return tree, up, rank, weight, graph, bounds, stretch
+
+
+@njit(cache=True, nogil=True)
+def put_tree(tree: Array, weight: Array, start: Array, terminals: Array, length: Array) -> None:
+    """Write the edges of the spanning tree as the first trees of a list."""
+    start[0] = 0
+    for e in range(tree.shape[0]):
+        terminals[2 * e], terminals[2 * e + 1] = tree[e, 0], tree[e, 1]
+        length[e] = weight[e]
+        start[e + 1] = 2 * e + 2
+
+
+@njit(cache=True, nogil=True)
+def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]:
+    """Return (start, terminals, length, steiner) of the list over one small instance."""
+    n = points.shape[0]
+    tree, up, rank, weight, graph, bounds, stretch = surroundings(points)
     pairs, bound = close_pairs(n, graph, bounds, stretch, ON_ONE)
     cross, cross_bound = close_pairs(n, graph, bounds, stretch, ON_TWO)
     at, rows = incident_pairs(n, pairs)
@@ -114,11 +137,7 @@ def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     terminals = np.empty(2 * n + 3 * lengths.size + 4 * lengths4.size + 5 * lengths5.size, np.int64)
     length = np.empty(m)
     steiner = np.empty((lengths.size + 2 * lengths4.size + 3 * lengths5.size, 2))
-    start[0] = 0
-    for e in range(n - 1):
-        terminals[2 * e], terminals[2 * e + 1] = tree[e, 0], tree[e, 1]
-        length[e] = weight[e]
-        start[e + 1] = 2 * e + 2
+    put_tree(tree, weight, start, terminals, length)
     done = append_trees(names, places, lengths, n - 1, start, terminals, length, steiner)
     done = append_trees(names4, places4, lengths4, done, start, terminals, length, steiner)
     append_trees(names5, places5, lengths5, done, start, terminals, length, steiner)

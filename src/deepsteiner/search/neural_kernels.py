@@ -7,13 +7,12 @@ import math
 import numpy as np
 from numba import njit
 
-from ..core.mst_kernels import prim, squared_lengths
 from ..core.points import Array
 from ..exact.concat_kernels import solve_block, total_length
 from ..exact.prune_kernels import merge_tree, reduce_list, sorted_order, split_blocks
-from .batch_kernels import append_trees, close_pairs, neighbour_pairs
+from .batch_kernels import append_trees, close_pairs, put_tree, surroundings
 from .listing_kernels import list_quads, list_triples
-from .neighbour_kernels import CLOSE, bottleneck_tree, incident_pairs, pair_bounds
+from .neighbour_kernels import CLOSE, incident_pairs
 from .neural_graph_kernels import scores
 from .neural_growth_kernels import close_hexes, close_quints
 from .neural_pairs_kernels import with_trees_across_gaps
@@ -52,12 +51,7 @@ def list_grown(
     bottlenecks apart, on adjacent ones at most `far`.
     """
     n = points.shape[0]
-    tree = np.empty((n - 1, 2), np.int64)
-    prim(points, tree)
-    tree = tree[sorted_order(squared_lengths(points, tree))]
-    up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
-    graph = neighbour_pairs(points, tree)
-    bounds, stretch = pair_bounds(points, graph, up, rank, weight, 0, graph.shape[0])
+    tree, up, rank, weight, graph, bounds, stretch = surroundings(points)
     pairs, bound = close_pairs(n, graph, bounds, stretch, near)
     at, rows = incident_pairs(n, pairs)
     cross, cross_bound, cross_at, cross_rows = pairs, bound, at, rows
@@ -91,11 +85,7 @@ def list_grown(
     start = np.empty(n + trees, np.int64)
     terminals = np.empty(2 * (n - 1) + places + 2 * trees, np.int64)
     length, steiner = np.empty(n - 1 + trees), np.empty((places, 2))
-    start[0] = 0
-    for e in range(n - 1):
-        terminals[2 * e], terminals[2 * e + 1] = tree[e, 0], tree[e, 1]
-        length[e] = weight[e]
-        start[e + 1] = 2 * e + 2
+    put_tree(tree, weight, start, terminals, length)
     done = append_trees(names3, places3, lengths3, n - 1, start, terminals, length, steiner)
     done = append_trees(names4, places4, lengths4, done, start, terminals, length, steiner)
     done = append_trees(names5, places5, lengths5, done, start, terminals, length, steiner)

@@ -63,7 +63,27 @@ def test_worker_processes_give_the_same_trees():
     assert (one.trees.edges == two.trees.edges).all()
 
 
-def test_progress_counts_instances_and_can_stop():
+def test_threads_give_the_same_trees_in_the_same_order():
+    batch = RNG.random((500, 12, 2))
+    one = ds.solve_many(batch, "greedy", workers=1)
+    three = ds.solve_many(batch, "greedy", workers=3)
+    assert (one.lengths == three.lengths).all()
+    assert (one.trees.edges == three.trees.edges).all()
+
+
+def test_a_fault_in_a_thread_is_the_callers(monkeypatch):
+    from deepsteiner.classic import greedy
+
+    def fail(*_):
+        raise TreeError("a thread's")
+
+    monkeypatch.setattr(greedy, "solve_batch", fail)
+    with pytest.raises(TreeError, match="a thread's"):
+        ds.solve_many(RNG.random((500, 12, 2)), "greedy", workers=2)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_progress_counts_instances_and_can_stop(workers):
     batch = RNG.random((400, 10, 2))
     seen: list[int] = []
 
@@ -72,7 +92,7 @@ def test_progress_counts_instances_and_can_stop():
         assert progress.total == 400
         return False
 
-    solutions = ds.solve_many(batch, "greedy", on_progress=stop_early)
+    solutions = ds.solve_many(batch, "greedy", on_progress=stop_early, workers=workers)
     solutions.validate()
     assert len(seen) == 1
     statuses = solutions.statuses

@@ -21,7 +21,8 @@ MOST = 12
 # How many bottlenecks two terminals can be apart: on one Steiner point, and on two adjacent ones.
 ON_ONE = math.sqrt(3.0) * (1.0 + 1e-9)
 ON_TWO = math.sqrt(7.0) * (1.0 + 1e-9)
-# How many bottlenecks they are apart in shortest trees: 1.35 was the most among 7,000 components.
+# How many bottlenecks they are apart in shortest trees, rare pairs between clusters aside: see
+# benchmarks/close_pairs.py.
 CLOSE = 1.4
 
 

@@ -52,8 +52,7 @@ def load_weights(folder: str | None = None) -> Weights:
 def _stacked(rounds: list[Array], shape: tuple[int, ...]) -> Array:
     """Return the rounds' arrays behind each other, also where there are none.
 
-    `np.stack` keeps the order of transposed arrays; rows behind each other are what makes the
-    compiled loops vector loops, four times as fast.
+    `np.stack` keeps the order of transposed arrays; vector sums need rows behind each other.
     """
     if not rounds:
         return np.zeros((0, *shape), dtype=np.float32)

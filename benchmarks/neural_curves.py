@@ -299,11 +299,12 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             for n in given.sizes:
                 bench.run(n, Path(folder))
-        found = {"provenance": provenance(given), "rows": bench.rows}
+                # After every size, so that a run cut short leaves the sizes it finished.
+                found = {"provenance": provenance(given), "rows": bench.rows}
+                if given.json:
+                    given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     else:
         parser.error("give --optima FILE to measure, or --read FILE")
-    if given.json:
-        given.json.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     print_points(found["rows"])
     print_verdicts(found["rows"])
     if given.figure:

@@ -163,9 +163,15 @@ def test_the_warm_up_baseline_is_an_exponential_mean(tmp_path):
     assert float(objective._running_mean(costs + 1.0)) == pytest.approx(0.8 * 3.0 + 0.2 * 4.0)
 
 
+def written_card(objective, folder):
+    objective.write_model(folder, {"step": 6})
+    return (folder / "card.md").read_text()
+
+
 def test_the_baseline_changes_only_for_a_significantly_better_policy(tmp_path):
     objective = trainer_of(small("paper"), tmp_path).objective
     assert objective.end_epoch(0)["baseline_version"] == 0
+    assert "the weights it began with" in written_card(objective, tmp_path / "before")
     objective.trial_costs = lambda policy, part: (
         part.points[:, 0, 0] + (0.0 if policy is objective.policy else 0.1) * part.points[:, 1, 0]
     )
@@ -174,6 +180,7 @@ def test_the_baseline_changes_only_for_a_significantly_better_policy(tmp_path):
     with torch.no_grad():
         objective.policy.embed.bias.add_(1.0)
     assert objective.end_epoch(1)["baseline_version"] == 1
+    assert "the weights of epoch 2" in written_card(objective, tmp_path / "after")
     assert_same(objective.policy.state_dict(), objective.baseline.state_dict(), 0.0)
     assert not torch.equal(objective._trial()[1].points, before)
 

@@ -98,6 +98,7 @@ def _facts(config: Path) -> dict[str, Any]:
         "expectation": _table(meta, "reinforce").get("expectation") or None,
         "start": train.get("start"),
         "instances_before": meta.get("instances_before"),
+        "kept_epoch": meta.get("kept_epoch"),
     }
     if facts["steps"] and facts["batch"]:
         facts["instances_seen"] = facts["steps"] * facts["batch"]

@@ -120,6 +120,7 @@ def table7(results: Results) -> Table:
                     text_cell(_objective(facts)),
                     text_cell(str(facts.get("start", ""))),
                     text_cell(_whole(facts.get("epochs"))),
+                    text_cell(_whole(facts.get("kept_epoch"))),
                     text_cell(_whole(facts.get("instances_seen"))),
                     text_cell(str(facts.get("batch", ""))),
                     text_cell(str(facts.get("minutes", ""))),
@@ -129,15 +130,17 @@ def table7(results: Results) -> Table:
     return Table(
         "table7",
         "Table 7. The models: what each was trained on, and how long",
-        ("data", "objective", "start", "epochs", "seen", "batch", "minutes"),
+        ("data", "objective", "start", "epochs", "kept", "seen", "batch", "minutes"),
         (Section("", tuple(lines)),),
         (
             "'seen' counts training instances, repeats included (the paper's: 1,024,000, in 100 "
-            "epochs of 10,240); an epoch is a run's own. Minutes on the training device. A run "
-            "that starts from NAME-begun or NAME-continued goes on with an earlier run of NAME; "
-            "both counts stand in Table 1. 'expected': Algorithm 2's loss, averaged over all "
-            "candidates instead of one "
-            "draw.",
+            "epochs of 10,240); an epoch is a run's own. 'kept': the last epoch whose policy "
+            "passed "
+            "the t-test and whose weights these are, 0 for those it began with; distilled models "
+            "are those of the last step. Minutes on the training device. A run that starts from "
+            "NAME-begun or NAME-continued goes on with an earlier run of NAME; both counts stand "
+            "in Table 1. 'expected': Algorithm 2's loss, averaged over all candidates instead of "
+            "one draw.",
         ),
     )
 

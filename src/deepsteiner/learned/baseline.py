@@ -29,6 +29,7 @@ class RolloutReinforce(Objective):
 
     running: Tensor
     version: Tensor
+    kept_epoch: Tensor
 
     def __init__(
         self,
@@ -46,6 +47,8 @@ class RolloutReinforce(Objective):
         # Mean sampled cost, for the warm-up; not a number until the first step.
         self.register_buffer("running", torch.tensor(torch.nan, dtype=torch.float64))
         self.register_buffer("version", torch.tensor(0))
+        # Epochs trained when the baseline was last replaced; 0: it is what training began with.
+        self.register_buffer("kept_epoch", torch.tensor(0))
         self._epoch = 0
         self._expected: Tensor | None = None
         self._defence: tuple[int, Padded, Tensor] | None = None
@@ -112,6 +115,7 @@ class RolloutReinforce(Objective):
         if bool(self.group.agree(wins)):
             self.baseline.load_state_dict(self.policy.state_dict())
             self.version.add_(1)
+            self.kept_epoch.fill_(epoch + 1)
         return {
             "trial_cost": float(costs.mean()),
             "trial_baseline": float(defended.mean()),

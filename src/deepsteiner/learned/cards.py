@@ -39,6 +39,7 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
         f"- effort: {steps * train['batch']:,} instances in {steps:,} steps of "
         f"{train['batch']:,}, learning rate {train['learning_rate']:g} ({train['schedule']}), "
         f"{facts.get('elapsed', 0.0) / 60:.1f} minutes on {facts.get('device', 'unknown')}",
+        *_kept(facts),
         f"- made with `{facts.get('command', 'unknown')}`, commit {facts.get('commit')}, "
         f"seed {facts.get('seed')}, torch {facts.get('torch')}",
         "",
@@ -52,6 +53,16 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def _kept(facts: dict[str, Any]) -> list[str]:
+    """Return a line on whose weights these are, where a t-test decided it."""
+    epoch = facts.get("kept_epoch")
+    if epoch is None:
+        return []
+    if epoch == 0:
+        return ["- kept: the weights it began with; no later policy passed the t-test"]
+    return [f"- kept: the weights of epoch {epoch}, the last that passed the t-test"]
 
 
 def _candidates(spec: dict[str, Any]) -> str:

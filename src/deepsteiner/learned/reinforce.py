@@ -104,7 +104,8 @@ class Reinforce(RolloutReinforce):
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
         """Write the baseline's weights."""
         assert isinstance(self.baseline, Policy)
-        self.validation.write(folder, self.baseline, facts)
+        kept = {"kept_epoch": int(self.kept_epoch)}
+        self.validation.write(folder, self.baseline, facts | kept)
 
     def samples(self) -> list[Any]:
         """Return trees of the baseline."""

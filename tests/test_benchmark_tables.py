@@ -136,7 +136,8 @@ class TestCells:
         assert cell(results, "1", "KNN+First-increment", "D2").value == 2.5
         assert cell(results, "1", "MST, Algorithm 1", "D3").value == 0.19
         assert cell(results, "1", "MST, ×8 refined", "D3").value == 0.04
-        assert cell(results, "1", "epochs, seen", "D2").text == "100, 1.02M + 410k"
+        assert cell(results, "1", "epochs, seen", "D2").text == "100, 1.02M"
+        assert cell(results, "1", "seen before", "D2").text == "410k"
         lines = [line for _, line, _, c in make_tables(results, ["3"])[0].cells() if c.value == 0.2]
         assert [line.label for line in lines] == ["distilled"]
 
@@ -166,6 +167,22 @@ class TestCells:
         table = make_tables(Results([row(), row(method="smith", count=50)]), ["6"])[0]
         assert "except 50: smith (n = 10)" in table.notes[-1] + table.notes[-2]
 
+    @pytest.mark.parametrize(
+        ("start", "shown"),
+        [
+            ("tsp20", "tsp20"),
+            ("mst-d1-begun", "mst-d1-begun"),
+            ("runs/knn-first-selection-d2-begun/model", "…-begun"),
+            ("runs/knn-first-selection-d1-begun/model", "…-d1-begun"),
+            ("runs/mst-first-selection-d2/model", "…-selection-d2"),
+        ],
+    )
+    def test_a_start_is_shown_by_what_its_name_adds(self, start, shown):
+        facts = {"start": start, "epochs": 12.4, "kept_epoch": 9, "steps": 1240, "batch": 64}
+        results = Results([policy("knn-first-selection-d2", "D2", model=facts)])
+        assert cell(results, "7", "knn-first-selection-d2", "start").text == shown
+        assert cell(results, "7", "knn-first-selection-d2", "epochs").text == "12 (9)"
+
     def test_unknown_tables_are_refused(self):
         with pytest.raises(OptionError, match="unknown table '9'"):
             make_tables(Results([]), ["9"])
@@ -176,8 +193,10 @@ class TestRenderings:
         homes = ("d1", "d2", "d3")
         models = [f"{kind}-{name}" for kind in ("mst", "knn", "grid") for name in homes]
         models += [f"grid-first-increment-{name}" for name in homes]
-        facts = {"instances_seen": 123_456_789, "epochs": 1234.5, "data": "D1", "batch": 512}
-        facts |= {"objective": "reinforce", "minutes": 14.5}
+        facts = {"instances_seen": 12_345_678, "epochs": 123.4, "data": "D1", "batch": 512}
+        facts |= {"objective": "reinforce", "minutes": 14.5, "steps": 24_113, "kept_epoch": 120}
+        facts |= {"start": "runs/grid-first-increment-d1-continued-2/model"}
+        facts |= {"instances_before": 12_345_678}
         wide = {"gap_mean": 9.718, "gap_stderr": 0.00021, "batch_ms": 0.012345}
         rows = [
             replace(r, dataset=d, **wide)

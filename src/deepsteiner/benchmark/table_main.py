@@ -76,7 +76,8 @@ def table1(results: Results) -> Table:
             "and not shown here.",
             "Rand-2 stops before the point that makes the tree longer; 'kept' keeps that point, as "
             "Algorithm 1's indices print it. Grids have 10 × 10 points over the unit square. "
-            "'blank': left blank in the paper. Bereta's method is a reconstruction.",
+            "'blank': left blank in the paper. Bereta's method is a reconstruction. 'seen before': "
+            "instances that the model had seen which a training began with.",
         ),
     )
 
@@ -194,29 +195,28 @@ def recipe_model(kind: str, criterion: str, home: str) -> str:
 
 
 def _effort(rows: list[Row | None]) -> list[Line]:
-    """Return a line of how much was trained for each cell, where anything is known."""
-    texts = [effort_text(row) for row in rows]
-    if not any(texts):
-        return []
-    return [Line("  epochs, seen", beside([text_cell(text) for text in texts], None))]
+    """Return lines of how much was trained for each cell, where anything is known."""
+    facts = [row.model if row is not None else {} for row in rows]
+    lines = {
+        "  epochs, seen": [_epochs_and_seen(one) for one in facts],
+        "  seen before": [_number_of(one.get("instances_before")) for one in facts],
+    }
+    return [
+        Line(label, beside([text_cell(text) for text in texts], None))
+        for label, texts in lines.items()
+        if any(texts)
+    ]
 
 
-def effort_text(row: Row | None) -> str:
-    """Return the epochs and instances behind a trained model, as '100, 1.02M'.
+def _epochs_and_seen(facts: dict[str, Any]) -> str:
+    """Return the epochs and instances of a training, as '100, 1.02M'."""
+    words = _number_of(facts.get("instances_seen"))
+    return f"{facts['epochs']:.0f}, {words}" if words and facts.get("epochs") else words
 
-    What a policy had seen that the training began with is added: '16, 410k + 849k'.
-    """
-    facts = row.model if row is not None else {}
-    seen = facts.get("instances_seen")
+
+def _number_of(seen: int | None) -> str:
     if not seen:
         return ""
-    words = _number_of(seen)
-    if facts.get("instances_before"):
-        words += f" + {_number_of(facts['instances_before'])}"
-    return f"{facts['epochs']:.0f}, {words}" if facts.get("epochs") else words
-
-
-def _number_of(seen: int) -> str:
     return f"{significant(seen / 1e6)}M" if seen >= 1e6 else f"{seen / 1e3:.0f}k"
 
 

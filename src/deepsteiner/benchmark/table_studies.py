@@ -28,6 +28,8 @@ SIZE_NAMES = {
     "smith": "smith",
     "exact": "exact",
 }
+# Longer names of starts are cut, so that a table fits a terminal.
+START_WIDTH = 14
 
 
 def table4(results: Results) -> Table:
@@ -102,47 +104,48 @@ def table6(results: Results) -> Table:
     )
 
 
-def _objective(facts: dict[str, Any]) -> str:
-    name = str(facts.get("objective", ""))
-    return f"{name}, expected" if facts.get("expectation") else name
-
-
 def table7(results: Results) -> Table:
     """Return what was trained: the effort behind every model."""
     lines = []
     for row in results.models():
-        facts = row.model
-        lines.append(
-            Line(
-                row.options["model"],
-                (
-                    text_cell(str(facts.get("data", ""))),
-                    text_cell(_objective(facts)),
-                    text_cell(str(facts.get("start", ""))),
-                    text_cell(_whole(facts.get("epochs"))),
-                    text_cell(_whole(facts.get("kept_epoch"))),
-                    text_cell(_whole(facts.get("instances_seen"))),
-                    text_cell(str(facts.get("batch", ""))),
-                    text_cell(str(facts.get("minutes", ""))),
-                ),
-            )
-        )
+        facts, name = row.model, row.options["model"]
+        effort = f"{_whole(facts.get('steps'))} × {facts.get('batch', '')}"
+        texts = (_taught(facts), _start(facts, name), _epochs(facts), effort)
+        minutes = text_cell(str(facts.get("minutes", "")))
+        lines.append(Line(name, (*map(text_cell, texts), minutes)))
     return Table(
         "table7",
         "Table 7. The models: what each was trained on, and how long",
-        ("data", "objective", "start", "epochs", "kept", "seen", "batch", "minutes"),
+        ("data, loss", "start", "epochs", "steps × batch", "min"),
         (Section("", tuple(lines)),),
         (
-            "'seen' counts training instances, repeats included (the paper's: 1,024,000, in 100 "
-            "epochs of 10,240); an epoch is a run's own. 'kept': the last epoch whose policy "
-            "passed "
-            "the t-test and whose weights these are, 0 for those it began with; distilled models "
-            "are those of the last step. Minutes on the training device. A run that starts from "
-            "NAME-begun or NAME-continued goes on with an earlier run of NAME; both counts stand "
-            "in Table 1. 'expected': Algorithm 2's loss, averaged over all candidates instead of "
-            "one draw.",
+            "Steps times batch are the instances seen, repeats included (the paper's: 1,024,000, "
+            "in 100 epochs of 10,240); an epoch is a run's own. In brackets: the last epoch whose "
+            "policy passed the t-test, whose weights these are; 0: those it began with. Minutes "
+            "on the training device. 'expected': REINFORCE, Algorithm 2's loss, averaged over all "
+            "candidates instead of one draw. …: the part of a start's name that the model's own "
+            "does not have, or its end; -begun and -continued are earlier parts of a training.",
         ),
     )
+
+
+def _taught(facts: dict[str, Any]) -> str:
+    loss = "expected" if facts.get("expectation") else str(facts.get("objective", ""))
+    return f"{facts.get('data', '')} {loss}"
+
+
+def _start(facts: dict[str, Any], name: str) -> str:
+    """Return where a training began; of a long name what its own does not have, or the end."""
+    start = str(facts.get("start", "")).removeprefix("runs/").removesuffix("/model")
+    if len(start) <= START_WIDTH:
+        return start
+    shared = name if start.startswith(name) else name.rpartition("-")[0]
+    return "…" + start.removeprefix(shared)[1 - START_WIDTH :]
+
+
+def _epochs(facts: dict[str, Any]) -> str:
+    kept = facts.get("kept_epoch")
+    return _whole(facts.get("epochs")) + ("" if kept is None else f" ({kept})")
 
 
 def table8(results: Results) -> Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import subprocess
 import sys
@@ -282,6 +283,30 @@ class TestReport:
             assert (curve.name, curve.points) == ("mst-d1", ((10.0, 2.0), (20.0, 1.0)))
         svg = charts.lines([charts.Curve("a", curve.points, 0)], "steps", "gap", (400, 300))
         assert svg.count("<polyline") == 1
+
+    def test_the_parts_of_a_training_make_one_curve(self, tmp_path):
+        gaps = {"-begun": 3.0, "-continued": 2.0, "-continued-2": 1.0, "": 0.5}
+        for part, gap in gaps.items():
+            log = tmp_path / f"mst-first-selection-d2{part}.jsonl"
+            log.write_text(json.dumps({"step": 10, "gap": gap}) + "\n")
+        (curve,) = curves.learning_curves(tmp_path)
+        assert curve.name == "mst-first-selection-d2"
+        assert curve.points == ((10.0, 3.0), (20.0, 2.0), (30.0, 1.0), (40.0, 0.5))
+
+    def test_stored_curves_of_one_criterion_share_a_chart(self):
+        page = html([], [], Results([]), marked=False)
+        (section,) = re.findall('<section id="curves">.*?</section>', page, re.DOTALL)
+        charts_of = dict(re.findall("<h3>([^<,]+).*?</h3>(<svg.*?</svg>)", section, re.DOTALL))
+        words = ["All-selection", "First-increment", "First-selection", "distilled"]
+        assert sorted(charts_of) == words
+        for heading, chart in charts_of.items():
+            labels = re.findall(r'class="label c\d">([^<]+)<', chart)
+            assert labels
+            assert all((heading.lower() in label) == (heading != "distilled") for label in labels)
+
+    def test_narrow_axes_have_ticks(self):
+        axis = charts.scale([2.6, 3.2], 0.0, 100.0, "gap", log=True, pad=1.2)
+        assert axis.ticks() == pytest.approx([2.5, 3.0, 3.5])
 
     def test_a_broken_log_is_named(self, tmp_path):
         (tmp_path / "x.jsonl").write_text("{\n")

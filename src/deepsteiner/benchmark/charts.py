@@ -36,7 +36,8 @@ class Axis:
 
     def ticks(self) -> list[float]:
         """Return round values inside the scale."""
-        if self.log:
+        # Within less than half a decade powers of ten are too far apart.
+        if self.log and self.high / self.low > 3.0:
             powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
             decades = math.log10(self.high / self.low)
             digits = (1, 2, 3, 4, 5, 7) if decades < 1 else (1, 2, 5) if decades < 2 else (1,)
@@ -207,7 +208,7 @@ def _grid_line(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _tick(x: float, y: float, anchor: str, value: float) -> str:
-    text = f"{value:,.0f}" if abs(value) >= 1 or value == 0 else f"{value:.6f}".rstrip("0")
+    text = f"{value:,.6f}".rstrip("0").rstrip(".")
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="tick">{text}</text>'
 
 

@@ -7,6 +7,7 @@ validation records as `TARGET/NAME.jsonl`.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,15 +29,25 @@ class LearningCurve:
 
 
 def learning_curves(folder: Path = CURVES) -> list[LearningCurve]:
-    """Return the curves of a folder of logs (NAME.jsonl) or of runs (NAME/log.jsonl)."""
+    """Return the curves of a folder of logs (NAME.jsonl) or of runs (NAME/log.jsonl).
+
+    The parts of a training (NAME-begun, NAME-continued, NAME-continued-2, NAME) make one curve.
+    """
     logs = {path.stem: path for path in folder.glob("*.jsonl")}
     logs |= {path.parent.name: path for path in folder.glob("*/log.jsonl")}
-    curves = []
-    for name, path in sorted(logs.items()):
-        points = tuple((float(r["step"]), float(r["gap"])) for r in _validations(path))
-        if len(points) > 1:
-            curves.append(LearningCurve(name, points))
-    return curves
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, path in sorted(logs.items(), key=lambda log: _part(log[0])):
+        points = found.setdefault(_part(name)[0], [])
+        before = points[-1][0] if points else 0.0
+        points += [(before + float(r["step"]), float(r["gap"])) for r in _validations(path)]
+    return [LearningCurve(name, tuple(points)) for name, points in found.items() if len(points) > 1]
+
+
+def _part(name: str) -> tuple[str, bool, str]:
+    """Return the training that a run is part of, and what sorts it among the parts."""
+    found = re.fullmatch(r"(.+?)(-begun|-continued(?:-\d+)?)?", name)
+    assert found is not None
+    return found[1], found[2] is None, found[2] or ""
 
 
 def keep(runs: Path, target: Path) -> list[Path]:

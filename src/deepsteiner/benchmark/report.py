@@ -50,7 +50,8 @@ def html(tables: Sequence[Table], preface: Sequence[str], results: Results, *, m
 
 def _contents(tables: Sequence[Table]) -> str:
     names = [(table.key, table.title.partition(".")[0]) for table in tables]
-    names += [("figure1", "Figure 1"), ("gap-time", "Gap and time"), ("gallery", "Gallery")]
+    names += [("figure1", "Figure 1"), ("gap-time", "Gap and time"), ("curves", "Learning curves")]
+    names.append(("gallery", "Gallery"))
     links = " · ".join(f'<a href="#{key}">{escape(name)}</a>' for key, name in names)
     return f"<nav>{links}</nav>"
 
@@ -141,7 +142,7 @@ def _curves(curves: Sequence[LearningCurve]) -> str:
 def _training(name: str) -> str:
     """Return how the model of that name was trained: one chart each."""
     for criterion, rule in CRITERIA.items():
-        if criterion in name:
+        if criterion.replace("_", "-") in name:
             return f"{rule}, the paper's recipe"
     return "distilled"
 

@@ -13,7 +13,7 @@ from .core.method import Run, Tree, expect_tree, instance_seed
 from .core.points import FloatArray, IntArray, Problem, as_points, check_duplicates_policy
 from .core.progress import Monitor, ProgressCallback
 from .core.solution import Solution, Status
-from .core.trees import tree_length
+from .core.trees import check_tree, tree_length
 from .registry import Method, check_common, get_method
 
 
@@ -114,9 +114,11 @@ def build_solution(
     """Map a tree of the frame back to the user's coordinates and validate it there."""
     steiner = problem.frame.back(tree.steiner)
     edges = terminal_edges(problem, tree.edges)
-    nodes = np.concatenate((problem.terminals, steiner))
     expect_tree(bool(np.isfinite(steiner).all()), chosen.info.name, "a Steiner point is not finite")
-    length = tree_length(nodes, edges)
+    # Of what `Solution.validate` asks the rest holds: the points were checked when they came in,
+    # and the length is summed over these very edges.
+    check_tree(problem.terminals, steiner, edges)
+    length = tree_length(np.concatenate((problem.terminals, steiner)), edges)
     bound = None if tree.lower_bound is None else min(tree.lower_bound * problem.frame.unit, length)
     solution = Solution(
         given,
@@ -131,7 +133,7 @@ def build_solution(
         None if plane is None else plane.crs,
         None if plane is None else plane.plane_crs,
     )
-    return solution.validate()
+    return solution if plane is None else solution.validate()
 
 
 def terminal_edges(problem: Problem, edges: IntArray) -> IntArray:

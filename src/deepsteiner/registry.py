@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any
 
@@ -66,5 +67,6 @@ def check_common(seed: int, device: str) -> None:
         raise OptionError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}")
 
 
+@cache  # a lookup in the import system takes several times as long
 def _module(name: str) -> ModuleType:
     return importlib.import_module(MODULES[name])

@@ -56,24 +56,25 @@ class NoOptions:
 
 
 @functools.cache  # resolving annotations costs more than solving ten points
-def _declared(options_class: Any) -> tuple[tuple[OptionInfo, ...], dict[str, Any]]:
+def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]]:
     hints = typing.get_type_hints(options_class)
-    infos = (
-        OptionInfo(field.name, _type_name(hints[field.name]), field.default, **field.metadata)
+    infos = {
+        field.name: OptionInfo(
+            field.name, _type_name(hints[field.name]), field.default, **field.metadata
+        )
         for field in dataclasses.fields(options_class)
-    )
-    return tuple(infos), hints
+    }
+    return infos, hints
 
 
 def describe(options_class: Any) -> tuple[OptionInfo, ...]:
     """Return the options that a dataclass declares."""
-    return _declared(options_class)[0]
+    return tuple(_declared(options_class)[0].values())
 
 
 def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T:
     """Build the checked options object, or say in one sentence which option is wrong."""
-    declared, hints = _declared(cast(Any, options_class))
-    infos = {info.name: info for info in declared}
+    infos, hints = _declared(cast(Any, options_class))
     for name in given:
         if name not in infos:
             valid = ", ".join(sorted(infos)) or "none"

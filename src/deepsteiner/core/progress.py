@@ -63,13 +63,17 @@ class Monitor:
         phase: str,
         done: int = 0,
         total: int = 0,
-        length: float | None = None,
+        length: float | Callable[[], float] | None = None,
         lower_bound: float | None = None,
     ) -> bool:
-        """Pass one progress report on; return True to go on and False to stop."""
+        """Pass one progress report on; return True to go on and False to stop.
+
+        A `length` that takes a while is given as a function, called if anybody listens.
+        """
         if self.stop_reason is not None:
             return False
         if self.on_progress is not None:
+            length = length() if callable(length) else length
             progress = Progress(
                 self.elapsed(), phase, done, total, self._scaled(length), self._scaled(lower_bound)
             )

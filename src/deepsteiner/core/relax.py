@@ -124,7 +124,8 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
     batch = len(trees)
     n = int(trees.terminal_start[1]) if batch else 0
     terminals = trees.terminals.reshape(batch, n, 2)
-    room = max(n, int(np.diff(trees.steiner_start).max(initial=0)))
+    most = len(trees.steiner) if batch == 1 else int(np.diff(trees.steiner_start).max(initial=0))
+    room = max(n, most)
     points, links = np.empty((batch, room, 2)), np.empty((batch, n + room, 2), dtype=np.int64)
     counts = np.zeros(batch, dtype=np.int64)
 

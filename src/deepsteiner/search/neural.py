@@ -181,11 +181,11 @@ class _Small:
 
     def tree(self, run: Run) -> Tree:
         """Return the only instance's tree."""
-        nodes = int(self.sizes[0])
-        steiner, edges = self.steiner[0, : nodes - len(run.points)], self.edges[0, : nodes - 1]
+        size = int(self.sizes[0])
+        steiner, edges = self.steiner[0, : size - len(run.points)], self.edges[0, : size - 1]
         steiner, edges = refine(run.points, steiner, edges)
-        length = tree_length(np.concatenate((run.points, steiner)), edges)
-        run.monitor.report("done", 1, 1, length)
+        nodes = np.concatenate((run.points, steiner))
+        run.monitor.report("done", 1, 1, lambda: tree_length(nodes, edges))
         return Tree(steiner, edges)
 
 

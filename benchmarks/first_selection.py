@@ -63,7 +63,10 @@ def best_points(rules: Environment, state: State, number: Tensor) -> State:
 def measure(model: str, count: int) -> list[object]:
     """Return a row of the table."""
     policy, meta = checkpoint.load(model)
-    points, optima = golden(SETS[meta["config"]["data"]["name"]])
+    data = meta["config"]["data"]["name"]
+    if data not in SETS:
+        raise SystemExit(f"{model} was trained on {data}; there are golden instances for D1 and D2")
+    points, optima = golden(SETS[data])
     points, optima = torch.as_tensor(points[:count], dtype=torch.float32), optima[:count]
     spec = checkpoint.candidate_spec(meta)
     parts = [lengths(policy, spec, part) for part in points.split(CHUNK)]

@@ -109,8 +109,7 @@ def table7(results: Results) -> Table:
     lines = []
     for row in results.models():
         facts, name = row.model, row.options["model"]
-        effort = f"{_whole(facts.get('steps'))} × {facts.get('batch', '')}"
-        texts = (_taught(facts), _start(facts, name), _epochs(facts), effort)
+        texts = (_taught(facts), _start(facts, name), _epochs(facts), _steps(facts))
         minutes = text_cell(str(facts.get("minutes", "")))
         lines.append(Line(name, (*map(text_cell, texts), minutes)))
     return Table(
@@ -131,7 +130,7 @@ def table7(results: Results) -> Table:
 
 def _taught(facts: dict[str, Any]) -> str:
     loss = "expected" if facts.get("expectation") else str(facts.get("objective", ""))
-    return f"{facts.get('data', '')} {loss}"
+    return f"{facts.get('data', '')} {loss}".strip()
 
 
 def _start(facts: dict[str, Any], name: str) -> str:
@@ -146,6 +145,10 @@ def _start(facts: dict[str, Any], name: str) -> str:
 def _epochs(facts: dict[str, Any]) -> str:
     kept = facts.get("kept_epoch")
     return _whole(facts.get("epochs")) + ("" if kept is None else f" ({kept})")
+
+
+def _steps(facts: dict[str, Any]) -> str:
+    return f"{facts['steps']:,} × {facts.get('batch', '')}" if facts.get("steps") else ""
 
 
 def table8(results: Results) -> Table:

@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch")
 
 from deepsteiner.learned import config, training
 
+torch.set_num_threads(1)  # for networks as small as these a second one only costs
+
 SMALL = [
     "network.layers=2",
     "network.dim=16",

@@ -13,24 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from deepsteiner.learned import config, training
-
-SMALL = [
-    "network.layers=2",
-    "network.dim=16",
-    "network.heads=4",
-    "network.ff=16",
-    "train.batch=8",
-    "train.epochs=3",
-    "train.warmup=0",
-    "train.precision=float64",
-    "data.name=uniform",
-    "data.n=5",
-    "data.instances=24",
-    "validation.instances=6",
-    "reinforce.instances=20",
-    "candidates.k_star=2",
-]
-
+from small_runs import SMALL
 
 SECOND = """
 import os, sys, torch

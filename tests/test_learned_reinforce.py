@@ -15,14 +15,6 @@ from deepsteiner.learned.instances import random_draws
 from small_runs import assert_same, gradients, small, trainer_of
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def tree_length(points: np.ndarray) -> float:
     """Prim's algorithm, as slowly and plainly as can be."""
     inside, total = [0], 0.0

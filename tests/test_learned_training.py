@@ -25,14 +25,6 @@ from deepsteiner.learned.tsp import TourModel, tour_lengths
 from small_runs import SMALL, assert_same, small, small_tours, trainer_of
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread():
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
-
-
 def test_a_clock_that_ends_inside_an_epoch_still_lets_the_policy_challenge(tmp_path, monkeypatch):
     from deepsteiner.learned.trainer import Trainer
 

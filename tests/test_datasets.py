@@ -11,8 +11,6 @@ from deepsteiner import datasets
 from deepsteiner.core.errors import DeepSteinerError
 from deepsteiner.io import save_points
 
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
-
 
 def test_load_by_name() -> None:
     data = datasets.load("D1", count=7)
@@ -122,12 +120,11 @@ def test_own_files(tmp_path: Path) -> None:
     assert [len(one) for one in mixed] == [4, 3]
 
 
-@pytest.mark.skipif(not (DATA / "deg10_authors.npz").exists(), reason="no shared data here")
-def test_authors_files() -> None:
-    deg = datasets.load("DEG", path=DATA / "deg10_authors.npz")
+def test_authors_files(shared_data) -> None:
+    deg = datasets.load("DEG", path=shared_data / "deg10_authors.npz")
     assert np.shape(deg.points) == (1000, 10, 2)
     assert deg.optimal_length is not None
-    d1 = datasets.load("D1", path=DATA / "d1_authors.npz", split="train")
+    d1 = datasets.load("D1", path=shared_data / "d1_authors.npz", split="train")
     assert len(d1) == 10_240
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -30,8 +29,6 @@ from deepsteiner.exact.prune_kernels import (
 from deepsteiner.exact.prune_probe_kernels import probe_everywhere
 from deepsteiner.exact.separation_kernels import violated_sets
 from deepsteiner.exact.small_kernels import subset_tree, terminal_prices
-
-DATA = Path(__file__).parents[1].parent / "shared" / "data"
 
 
 def spanning_edges(points: np.ndarray) -> list[tuple[tuple[int, ...], float]]:
@@ -362,15 +359,10 @@ def test_without_highspy(monkeypatch: pytest.MonkeyPatch) -> None:
     ("name", "count"),
     [("u10", 40), ("i12", 20), ("u50", 4), ("c50", 4), ("i30", 6), ("lat4x4", 1), ("lat5x5", 1)],
 )
-def test_golden_optima(name: str, count: int) -> None:
-    path = DATA / "golden" / f"{name}.npz"
-    if not path.exists():
-        pytest.skip(f"no {path.name} in ../shared/data/golden")
+def test_golden_optima(golden, name: str, count: int) -> None:
     from deepsteiner.exact.generate import generate
 
-    with np.load(path) as data:
-        instances, optima = data["points"][:count], data["optimal_length"][:count]
-    for points, optimum in zip(instances, optima, strict=True):
+    for points, optimum in zip(*golden(name, count), strict=True):
         centred = points - (points.max(axis=0) + points.min(axis=0)) / 2
         scale = 2.0 ** np.ceil(np.log2(np.abs(centred).max()))
         choice = concatenate(generate(centred / scale))

@@ -1,18 +1,31 @@
-"""Fixtures shared by all tests: the golden instances, the data beside the project, and the zoo."""
+"""Fixtures that tests share: golden instances, data beside the project, a browser, the zoo."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from page_visit import Visit
+
 # The first call of a kernel compiles it, which no deadline survives.
 settings.register_profile("deepsteiner", deadline=None)
 settings.load_profile("deepsteiner")
 
 ROOT = Path(__file__).resolve().parents[1]
+BROWSER_FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
 
 
 @pytest.fixture(scope="session")
@@ -33,6 +46,52 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip("needs the instances in ../shared/data, which are not part of the project")
     return folder
+
+
+@pytest.fixture(scope="module")
+def playground():
+    """Return the address of a real server."""
+    pytest.importorskip("fastapi", reason="the page needs the server of the [serve] extra")
+    command = [sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        line = server.stdout.readline()
+        assert line.startswith("serving on "), line
+        yield line.split()[-1]
+    finally:
+        server.terminate()
+        server.wait(30)
+        server.stdout.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Return a running browser: the system's, or playwright's own where it was installed."""
+    api = pytest.importorskip("playwright.sync_api", reason="the page's tests need playwright")
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, map(shutil.which, names)), None)
+    with api.sync_playwright() as playwright:
+        try:
+            chromium = playwright.chromium.launch(executable_path=found, args=BROWSER_FLAGS)
+        except api.Error as error:
+            pytest.skip(f"no browser could be started: {str(error).splitlines()[0]}")
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def visit(browser, playground):
+    """Return a maker of visits, by default with a square; none may end with a complaint."""
+    visits = []
+
+    def make(fragment: str = "#points=0,0;1,0;1,1;0,1", **settings) -> Visit:
+        visits.append(Visit(browser, playground, **settings))
+        return visits[-1].open(fragment)
+
+    yield make
+    for made in visits:
+        made.context.close()
+        assert made.problems == []
 
 
 def zoo() -> dict[str, np.ndarray]:

@@ -324,3 +324,25 @@ def test_workers_that_cannot_start_do_not_keep_anyone_waiting(monkeypatch):
     answer = asyncio.run(ask())
     assert answer.status == 503
     assert b"no worker can be started" in answer.body
+
+
+def test_a_fault_in_a_task_is_told_logged_and_survived(monkeypatch, capfd):
+    from deepsteiner.server import tasks, worker
+    from deepsteiner.server.frames import REPLY, Reply
+
+    def broken(arguments, channel):
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setitem(tasks.TASKS, "broken", broken)
+    monkeypatch.setitem(tasks.TASKS, "sound", lambda arguments, channel: b"{}")
+    source, target = os.pipe()
+    with open(source, "rb") as answers, open(target, "wb"):
+        serving = worker.Worker(answers, target)
+        for job, task in enumerate(("broken", "sound"), start=1):
+            serving._serve(job, task, {})
+        size, job, kind, status = REPLY.unpack(answers.read(REPLY.size))
+        sentence = json.loads(answers.read(size))["error"]
+        assert (job, kind, status) == (1, Reply.ERROR, 500)
+        assert sentence == "internal error in task 'broken'; the server's log has more"
+        assert REPLY.unpack(answers.read(REPLY.size))[1:3] == (2, Reply.DONE)
+    assert "ZeroDivisionError: nobody thought of this" in capfd.readouterr().err

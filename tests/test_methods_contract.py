@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import deepsteiner as ds
-from deepsteiner.core.errors import OptionError, PointsError, UnknownMethodError
+from deepsteiner.core.errors import OptionError, PointsError, TreeError, UnknownMethodError
 
 METHODS = list(ds.methods())
 # These may return trees longer than the spanning tree; the others promise not to.
@@ -39,6 +39,26 @@ def test_returns_a_valid_tree_over_the_input(method):
         assert solution.length <= MST_LENGTH * (1 + 1e-12)
     with pytest.raises(ValueError, match="read-only"):
         solution.terminals[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("steiner", "edges", "fault"),
+    [
+        ([], [[0, 1]], "has 2 edges"),
+        ([], [[0, 1], [1, 0]], "do not connect"),
+        ([], [[0, 1], [1, 3]], "a node that does not exist"),
+        ([], [[0, 1], [-1, 2]], "a node that does not exist"),
+        ([[0.0, np.nan]], [[0, 3], [1, 3], [2, 3]], "not finite"),
+    ],
+)
+def test_a_wrong_tree_never_leaves_a_solver(monkeypatch, steiner, edges, fault):
+    from deepsteiner.classic import mst
+    from deepsteiner.core.method import Tree
+
+    spots = np.array(steiner, dtype=np.float64).reshape(-1, 2)
+    monkeypatch.setattr(mst, "solve", lambda run, options: Tree(spots, np.array(edges)))
+    with pytest.raises(TreeError, match=f"method 'mst' made an invalid tree: .*{fault}"):
+        ds.solve([[0, 0], [1, 0], [0, 1]], "mst")
 
 
 @every_method

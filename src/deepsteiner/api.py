@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from .core.errors import OptionError
+from .core.errors import OptionError, TreeError
 from .core.geo import Plane, plane_of
 from .core.jit import prepare_kernels
-from .core.method import Run, Tree, expect_tree, instance_seed
+from .core.method import Run, Tree, instance_seed
 from .core.points import FloatArray, IntArray, Problem, as_points, check_duplicates_policy
 from .core.progress import Monitor, ProgressCallback
 from .core.solution import Solution, Status
@@ -114,10 +114,13 @@ def build_solution(
     """Map a tree of the frame back to the user's coordinates and validate it there."""
     steiner = problem.frame.back(tree.steiner)
     edges = terminal_edges(problem, tree.edges)
-    expect_tree(bool(np.isfinite(steiner).all()), chosen.info.name, "a Steiner point is not finite")
     # Of what `Solution.validate` asks the rest holds: the points were checked when they came in,
     # and the length is summed over these very edges.
-    check_tree(problem.terminals, steiner, edges)
+    try:
+        check_tree(problem.terminals, steiner, edges)
+    except TreeError as error:
+        name = chosen.info.name
+        raise TreeError(f"internal error: method {name!r} made an invalid tree: {error}") from None
     length = tree_length(np.concatenate((problem.terminals, steiner)), edges)
     bound = None if tree.lower_bound is None else min(tree.lower_bound * problem.frame.unit, length)
     solution = Solution(

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import TreeError
 from .options import OptionInfo
 from .points import FloatArray, Frame, IntArray
 from .progress import Monitor
@@ -120,9 +119,3 @@ def instance_seed(terminals: FloatArray, seed: int) -> int:
     """
     digest = hashlib.blake2b(terminals.tobytes(), digest_size=8, key=seed.to_bytes(16, "little"))
     return int.from_bytes(digest.digest(), "little") >> 1
-
-
-def expect_tree(condition: bool, method: str, problem: str) -> None:
-    """Raise TreeError where a method broke its own promise; a wrong tree never leaves a solver."""
-    if not condition:
-        raise TreeError(f"internal error: method {method!r} produced an invalid tree ({problem})")

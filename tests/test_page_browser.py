@@ -145,6 +145,44 @@ def test_samples(visit):
     assert here.points() != first
 
 
+def hold_lattices(here, unless: str) -> list:
+    """Keep back the requests for lattices whose address lacks some words; return them."""
+    held = []
+    here.page.route(
+        "**/api/samples/lattice*",
+        lambda route: route.continue_() if unless in route.request.url else held.append(route),
+    )
+    return held
+
+
+def test_a_late_sample_does_not_replace_a_later_one(visit):
+    here = visit()
+    held = hold_lattices(here, unless="n=13")
+    here.page.select_option("#sample", "lattice")
+    here.page.fill("#sample-n", "13")
+    here.page.press("#sample-n", "Enter")
+    here.until("playground.store.points.length === 13")
+    (late,) = held
+    with here.page.expect_response("**/api/samples/lattice*"):
+        late.continue_()
+    here.page.wait_for_timeout(300)
+    assert len(here.points()) == 13
+    assert here.page.input_value("#sample-n") == "13"
+
+
+def test_a_sample_leaves_a_number_that_is_being_typed(visit):
+    here = visit()
+    held = hold_lattices(here, unless="n=13")
+    here.page.select_option("#sample", "lattice")
+    here.page.fill("#sample-n", "13")
+    held.pop().continue_()
+    here.until("playground.store.origin?.name === 'lattice'")
+    assert len(here.points()) != 13
+    assert here.page.input_value("#sample-n") == "13"
+    here.page.press("#sample-n", "Enter")
+    here.until("playground.store.points.length === 13")
+
+
 def test_paste_and_open(visit):
     here = visit()
     paste = """text => {

@@ -31,6 +31,8 @@ const planes = ["#plane-a", "#plane-b"].map((name) => new Plane($(name), store, 
 const fit = () => viewport.fit(store.coordinates);
 let modes = {};
 let current = null;
+// Answers may come out of order: only that to the last question counts.
+let samplesAsked = 0;
 
 async function boot() {
   const [methods, limits] = await Promise.all([api.methods(), api.limits()]);
@@ -165,11 +167,15 @@ async function openFragment(catalogue) {
 }
 
 async function loadSample({ name, n, seed }) {
+  const question = ++samplesAsked;
+  const size = $("#sample-n");
+  const typed = size.value;
   try {
     const { points } = await api.sample(name, name in FIXED_SIZES ? null : n, seed);
+    if (question !== samplesAsked) return; // another was asked for since
     $("#sample").value = name;
-    $("#sample-n").value = points.length;
-    $("#sample-n").disabled = name in FIXED_SIZES;
+    if (size.value === typed) size.value = points.length; // else somebody is typing there
+    size.disabled = name in FIXED_SIZES;
     replacePoints(points, { name, n: points.length, seed });
   } catch (error) {
     toast(error.message, "error");

@@ -191,7 +191,16 @@ class BranchAndCut:
         piece = self.piece
         length = greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
         if length < self.length:
-            self.length, self.picked = float(length), picked
+            self._take(float(length), picked)
+
+    def _take(self, length: float, picked: Flags) -> None:
+        """Keep a tree that is the best so far.
+
+        Rounding looks at all FSTs, so among ties it may meet one that was dropped: whoever goes
+        on with those that are alive needs the whole tree among them.
+        """
+        self.length, self.picked = length, picked
+        self.alive |= picked
 
     def _polish(self, reduced: Floats) -> None:
         """Best tree of the FSTs with the least reduced costs, by the frontier programme."""
@@ -209,9 +218,9 @@ class BranchAndCut:
                 lambda: self._tick(self.length, self.bound),
             )
             if picked is not None and piece.length[picked].sum() < self.length:
-                self.length = float(piece.length[picked].sum())
-                self.picked = np.zeros(self.alive.size, np.bool_)
-                self.picked[np.flatnonzero(keep)[picked]] = True
+                better = np.zeros(self.alive.size, np.bool_)
+                better[np.flatnonzero(keep)[picked]] = True
+                self._take(float(piece.length[picked].sum()), better)
             if not settled and np.isfinite(self.length):
                 return  # too wide, and more FSTs make it wider; without a tree: too few so far
 
@@ -267,7 +276,7 @@ class BranchAndCut:
                 total += picked
                 trees += 1
                 if length < self.length:
-                    self.length, self.picked = float(length), picked.copy()
+                    self._take(float(length), picked.copy())
         return total / max(trees, 1)
 
     def _note(self, count: int) -> None:

@@ -55,8 +55,19 @@ def lune_excess(
     p_terminal: int,
     q_terminal: int,
 ) -> float:
-    """By how much the edge pq is longer than a link through a terminal in its lune (or < -TIE)."""
+    """By how much the edge pq is longer than a link through a terminal z in its lune (or < -TIE).
+
+    The edge is exchanged for zp or zq, whichever reconnects the tree. Between Steiner points both
+    split the full tree, so ties may be dropped. At a leaf, zq can put z into the leaf's place and
+    leave as many full trees as before: were ties dropped there, of two terminals that (nearly)
+    coincide each would rule out the trees of the other. So z must then be nearer to the Steiner
+    point by more than TIE: every such exchange shortens the tree, and none can be taken back.
+    """
     length = norm(qx - px, qy - py)
+    # d + 2 TIE instead of d, squared, for all d up to the length that matters
+    strict = 4.0 * TIE * (length + 2.0 * TIE)
+    strict_p = strict if q_terminal >= 0 else 0.0
+    strict_q = strict if p_terminal >= 0 else 0.0
     columns = int(frame[COLUMNS])
     column_low = column_of(max(px, qx) - length, frame)
     column_high = column_of(min(px, qx) + length, frame)
@@ -68,8 +79,8 @@ def lune_excess(
         for k in range(cells[base + column_low], cells[base + column_high + 1]):
             z = cells[k]
             zx, zy = points[z, 0], points[z, 1]
-            to_p = (zx - px) * (zx - px) + (zy - py) * (zy - py)
-            to_q = (zx - qx) * (zx - qx) + (zy - qy) * (zy - qy)
+            to_p = (zx - px) * (zx - px) + (zy - py) * (zy - py) + strict_p
+            to_q = (zx - qx) * (zx - qx) + (zy - qy) * (zy - qy) + strict_q
             farther = max(to_p, to_q)
             if farther < nearest and z != p_terminal and z != q_terminal:
                 nearest = farther
@@ -147,8 +158,11 @@ def blocked_inside(
 ) -> float:
     """Angle around u ruled out by shortcuts between any two vertices, and by inner lunes.
 
-    No edge on the path between two vertices may be longer than their distance. work[v, w] holds
-    the longest edge between two vertices and its rate, work[-1] the vertices' places and rates.
+    No edge on the path between two vertices may be longer than their distance: a shortcut would
+    replace it. Between terminals that splits the full tree, so ties may be dropped. A shortcut to
+    a Steiner point may only hang a leaf elsewhere and must shorten the tree by more than TIE.
+    work[v, w] holds the longest edge between two vertices and its rate, work[-1] the vertices'
+    places and rates.
     """
     places = len(work) - 1
     stack[0, 0], stack[0, 1], stack[0, 2] = branch, 0, -1
@@ -183,7 +197,7 @@ def blocked_inside(
                 dx, dy = x - work[places, v, 0], y - work[places, v, 1]
                 excess = longest - norm(dx, dy)
                 other = work[places, v, 2]
-                excess += TIE if leaf or other < 0.0 else -TIE
+                excess += TIE if leaf and other < 0.0 else -TIE
                 if excess > 0.0:
                     angle = max(angle, excess / (longest_rate + rate + max(other, 0.0)))
             if parent > 0:

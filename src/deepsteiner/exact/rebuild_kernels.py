@@ -136,7 +136,7 @@ def tree_may_be_needed(
             worst = max(longest[p, v], length)
             longest[q, v] = worst
             longest[v, q] = worst
-            tie = TIE if v <= count or q <= count else -TIE
+            tie = TIE if v <= count and q <= count else -TIE  # see `blocked_inside`
             if v != p and worst > norm(spots[v, 0] - qx, spots[v, 1] - qy) - tie:
                 return False
         p_terminal = root if p == count else -1

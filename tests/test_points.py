@@ -14,8 +14,6 @@ from deepsteiner.core.points import (
     as_batch,
     as_points,
     frames,
-    has_duplicates,
-    merge_equal,
 )
 
 BAD_POINTS = [
@@ -113,17 +111,6 @@ def test_frames_of_a_batch_equal_the_single_ones():
         assert frame.exponent == exponent
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=12))
-def test_merge_equal_matches_a_plain_dictionary(points):
-    array = np.array(points, dtype=float)
-    owner, first = merge_equal(array)
-    seen: dict[tuple[int, int], int] = {}
-    expected = [seen.setdefault(point, len(seen)) for point in points]
-    assert owner.tolist() == expected
-    assert [points[i] for i in first] == list(seen)
-    assert has_duplicates(array[None])[0] == (len(seen) < len(points))
-
-
 def test_problem_keeps_distinct_points_in_the_users_order():
     points = as_points(np.random.default_rng(3).random((9, 2)))
     problem = Problem.of(points)
@@ -134,3 +121,8 @@ def test_problem_keeps_distinct_points_in_the_users_order():
 def test_refused_duplicates_name_both_rows():
     with pytest.raises(PointsError, match="rows 0 and 2 are equal"):
         Problem.of(as_points([[1, 2], [3, 4], [1, 2]]), "raise")
+
+
+def test_refused_points_that_coincide_up_to_rounding_say_how_far_apart():
+    with pytest.raises(PointsError, match=r"rows 1 and 2 coincide up to rounding .* 5.6e-17 apart"):
+        Problem.of(as_points([[0, 0], [0.1 + 0.2, 0], [0.3, 0], [0, 1]]), "raise")

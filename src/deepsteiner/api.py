@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,9 @@ from .core.jit import prepare_kernels
 from .core.method import Run, Tree, instance_seed
 from .core.points import FloatArray, IntArray, Problem, as_points, check_duplicates_policy
 from .core.progress import Monitor, ProgressCallback
+from .core.proofs import is_contradicted, report_contradiction, stated_bound
 from .core.solution import Solution, Status
-from .core.trees import check_tree, tree_length
+from .core.trees import LENGTH_TOLERANCE, check_tree, tree_length
 from .registry import Method, check_common, get_method
 
 
@@ -119,18 +121,28 @@ def build_solution(
     try:
         check_tree(problem.terminals, steiner, edges)
     except TreeError as error:
-        name = chosen.info.name
-        raise TreeError(f"internal error: method {name!r} made an invalid tree: {error}") from None
+        raise TreeError(
+            f"internal error: method {chosen.info.name!r} made an invalid tree: {error}"
+        ) from None
     length = tree_length(np.concatenate((problem.terminals, steiner)), edges)
-    bound = None if tree.lower_bound is None else min(tree.lower_bound * problem.frame.unit, length)
+    # What joins points that coincide is not part of what was proven: see `core.coincident`.
+    joined = tree_length(problem.terminals, problem.ties)
+    bound = None if tree.lower_bound is None else tree.lower_bound * problem.frame.unit
+    name = tree.method or chosen.info.name
+    if bound is not None and is_contradicted(bound, length):
+        record = report_contradiction(name, given, bound, length)
+        tree = replace(tree, optimal=False, info={**tree.info, "contradiction": record})
+        bound = None
+    if bound is not None:
+        bound = float(stated_bound(bound, length - joined))
     solution = Solution(
         given,
         steiner if plane is None else plane.back(steiner),
         edges,
         length,
-        length if tree.optimal else bound,
-        _status(tree, monitor),
-        tree.method or chosen.info.name,
+        bound,
+        _status(tree, monitor, joined <= LENGTH_TOLERANCE * length),
+        name,
         monitor.elapsed(),
         dict(tree.info),
         None if plane is None else plane.crs,
@@ -140,15 +152,13 @@ def build_solution(
 
 
 def terminal_edges(problem: Problem, edges: IntArray) -> IntArray:
-    """Return edges over (terminals, Steiner points), repeated terminals tied to their first."""
+    """Return edges over (terminals, Steiner points), terminals that coincide tied together."""
     distinct, n = len(problem.first), len(problem.terminals)
     if distinct == n:
         return edges
     is_point = edges < distinct
     mapped = np.where(is_point, problem.first[np.where(is_point, edges, 0)], edges + n - distinct)
-    repeated = np.flatnonzero(np.arange(n) != problem.first[problem.owner])
-    ties = np.stack((problem.first[problem.owner[repeated]], repeated), axis=1)
-    return np.concatenate((mapped, ties))
+    return np.concatenate((mapped, problem.ties))
 
 
 def _input_plane(crs: str | None, project_to: str | None, given: FloatArray) -> Plane | None:
@@ -159,7 +169,8 @@ def _input_plane(crs: str | None, project_to: str | None, given: FloatArray) -> 
     return None
 
 
-def _status(tree: Tree, monitor: Monitor) -> Status:
-    if tree.optimal:
+def _status(tree: Tree, monitor: Monitor, negligible: bool) -> Status:
+    """Return the status; a proof without the joined points holds for all if they are negligible."""
+    if tree.optimal and negligible:
         return "optimal"
     return monitor.stop_reason or "feasible"

@@ -98,9 +98,9 @@ def fills_lattice(points: FloatArray) -> bool:
     return columns > 1 and rows > 1 and columns * rows <= FULL * len(points)
 
 
-def _try_exact(run: Run, options: exact.Options) -> Tree | None:
+def _try_exact(run: Run, options: exact.Options, known: Tree | None = None) -> Tree | None:
     try:
-        return replace(exact.solve(run, options), method="exact")
+        return replace(exact.solve(run, options, known), method="exact")
     except MissingDependencyError:
         return None  # no linear programming code: another method serves
 
@@ -109,7 +109,7 @@ def _within_limit(run: Run) -> Tree:
     first = _heuristic(run)
     if run.monitor.stop_reason is not None:
         return first
-    second = _try_exact(run, exact.Options())
+    second = _try_exact(run, exact.Options(), known=first)
     if second is None or (not second.optimal and _length(run, first) <= _length(run, second)):
         bound = None if second is None else second.lower_bound
         return replace(first, lower_bound=bound)

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .api import solve
+from .core.coincident import has_coincident
 from .core.errors import DeepSteinerError, OptionError, PointsError
 from .core.jit import prepare_kernels
 from .core.method import Batch, BatchTrees, instance_seed
 from .core.points import FloatArray, IntArray, as_batch, check_duplicates_policy, frames
-from .core.points import has_duplicates as rows_with_duplicates
 from .core.progress import Monitor, Progress, ProgressCallback
+from .core.proofs import stated_bound
 from .core.solution import STATUSES, Solution
 from .core.solutions import Solutions
 from .core.threads import use_threads
@@ -134,7 +135,7 @@ class _Job:
         points = self._stack(rows)
         shifts, exponents = frames(points)
         inside = np.ldexp(points - shifts[:, None], exponents[:, None, None].astype(np.int32))
-        odd = rows_with_duplicates(inside)
+        odd = has_coincident(inside)
         batch = Batch(inside, shifts, exponents, self._seeds(points, chosen))
         yield from self._chunks(chosen, rows, batch, np.flatnonzero(~odd))
         if odd.any() and self.monitor.stop_reason is None:
@@ -254,8 +255,7 @@ class _Job:
         trees = PackedTrees(terminals, terminal_start, steiner, steiner_start, edges)
         trees.check()
         lengths = trees.lengths()
-        optimal = codes == STATUSES.index("optimal")
-        bounds = np.where(optimal, lengths, np.minimum(bounds, lengths))
+        bounds = stated_bound(bounds, lengths)
         return Solutions(
             trees,
             lengths,

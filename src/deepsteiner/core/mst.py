@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .points import FloatArray, IntArray, merge_equal
+from .coincident import merge_equal
+from .points import FloatArray, IntArray
 from .progress import Monitor
 from .threads import share
 from .triangulation import TILED_FROM, Triangulation, triangulate

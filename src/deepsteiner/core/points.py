@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from .coincident import merge_coincident
 from .errors import OptionError, PointsError
 
 FloatArray = NDArray[np.float64]
@@ -168,7 +169,8 @@ class Problem:
     """What a method gets: distinct points in the frame, and how they map to the terminals.
 
     `owner[i]` is the distinct point of terminal i; `first[j]` is the first terminal at distinct
-    point j. Without duplicates both are 0..n-1 and the order of the points is the user's.
+    point j; the pairs in `ties` join the other terminals to those. Where no two points coincide
+    (see `coincident`), both are 0..n-1 and the order of the points is the user's.
     """
 
     terminals: FloatArray
@@ -176,37 +178,21 @@ class Problem:
     points: FloatArray
     owner: IntArray
     first: IntArray
+    ties: IntArray
 
     @classmethod
     def of(
         cls, terminals: FloatArray, duplicates: Duplicates = "merge", *, what: str = "points"
     ) -> Problem:
-        """Map validated terminals into their frame and merge (or refuse) repeated ones."""
+        """Map validated terminals into their frame and merge (or refuse) those that coincide."""
         frame = Frame.of(terminals)
         inside = frame.into(terminals)
-        owner, first = merge_equal(inside)
-        if len(first) < len(terminals) and duplicates == "raise":
-            _refuse_duplicates(terminals, what)
-        if len(first) < len(terminals):
+        owner, first, ties = merge_coincident(inside)
+        if len(ties) and duplicates == "raise":
+            _refuse_duplicates(terminals, ties, what)
+        if len(ties):
             inside = inside[first]
-        return cls(terminals, frame, inside, owner, first)
-
-
-def merge_equal(points: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return (owner, first): which distinct point each row is, and where each first appears."""
-    n = len(points)
-    if not has_duplicates(points[None])[0]:
-        identity = np.arange(n, dtype=np.int64)
-        return identity, identity
-    order = np.lexsort((np.arange(n), points[:, 1], points[:, 0]))
-    sorted_points = points[order]
-    new = np.ones(n, dtype=bool)
-    new[1:] = (sorted_points[1:] != sorted_points[:-1]).any(axis=1)
-    first_of_group = order[new]
-    rank = np.argsort(np.argsort(first_of_group))
-    owner = np.empty(n, dtype=np.int64)
-    owner[order] = rank[np.cumsum(new) - 1]
-    return owner, np.sort(first_of_group).astype(np.int64)
+        return cls(terminals, frame, inside, owner, first, ties)
 
 
 def check_duplicates_policy(duplicates: str) -> Duplicates:
@@ -218,19 +204,14 @@ def check_duplicates_policy(duplicates: str) -> Duplicates:
     raise OptionError(f"duplicates must be 'merge' or 'raise', got {duplicates!r}")
 
 
-def has_duplicates(points: FloatArray) -> NDArray[np.bool_]:
-    """Return, for every instance of a (B, n, 2) batch, whether two of its points are equal."""
-    # As complex numbers, which numpy sorts by real and then by imaginary part.
-    paired = np.sort(np.ascontiguousarray(points).view(np.complex128)[..., 0], axis=1)
-    return np.asarray((paired[:, 1:] == paired[:, :-1]).any(axis=1))
-
-
-def _refuse_duplicates(terminals: FloatArray, what: str) -> None:
-    owner, first = merge_equal(terminals)
-    if len(first) == len(terminals):
-        return  # distinct as given; they only coincide to within rounding
-    later = int(np.argmax(np.arange(len(terminals)) != first[owner]))
+def _refuse_duplicates(terminals: FloatArray, ties: IntArray, what: str) -> None:
+    low, high = sorted(ties[np.argmin(ties.max(axis=1))].tolist())
+    (a, b), (x, y) = terminals[low], terminals[high]
+    if (a, b) == (x, y):
+        raise PointsError(
+            f"{what}: rows {low} and {high} are equal ({x:g}, {y:g}) and duplicates='raise'"
+        )
     raise PointsError(
-        f"{what}: rows {int(first[owner[later]])} and {later} are equal "
-        f"({terminals[later, 0]:g}, {terminals[later, 1]:g}) and duplicates='raise'"
+        f"{what}: rows {low} and {high} coincide up to rounding at ({x:g}, {y:g}), "
+        f"{math.hypot(x - a, y - b):.2g} apart, and duplicates='raise'"
     )

@@ -6,8 +6,10 @@ import numpy as np
 from numba import njit
 
 from ..core.points import Array
+from ..core.proofs import CONTRADICTED
 from .concat_kernels import concatenate_small
 from .small_generate_kernels import generate_small
+from .witness_kernels import witness_length
 
 
 @njit(cache=True, nogil=True)
@@ -16,6 +18,7 @@ def solve_span(
     counts: Array,
     steiner: Array,
     edges: Array,
+    lengths: Array,
     proven: Array,
     listed: Array,
     first: int,
@@ -24,8 +27,9 @@ def solve_span(
     """Solve instances first..last of (B, n, 2) points.
 
     Writes whether each was solved (its tree is then proven shortest; it is not where the list of
-    FSTs is too wide for a dynamic programme), the number of FSTs listed, the number of points of
-    the tree (terminals and Steiner points), its Steiner points and its edges.
+    FSTs is too wide for a dynamic programme, or where a witness contradicts it), its length, the
+    number of FSTs listed, the number of points of the tree (terminals and Steiner points), its
+    Steiner points and its edges.
     """
     n = points.shape[1]
     for b in range(first, last):
@@ -35,7 +39,10 @@ def solve_span(
             wide[i] = terminals[i]
         chosen = np.zeros(length.size, np.bool_)
         total = concatenate_small(n, start, wide, length, chosen)
-        proven[b] = 0.0 <= total < np.inf
+        spanning = wide[: 2 * (n - 1)].reshape((n - 1, 2))  # the first n - 1 FSTs of the list
+        witness = witness_length(points[b], spanning)
+        proven[b] = 0.0 <= total <= witness * (1.0 + CONTRADICTED)
+        lengths[b] = total
         listed[b] = length.size
         if proven[b]:
             counts[b] = _copy_union(n, start, wide, places, links, chosen, steiner[b], edges[b])

@@ -9,7 +9,7 @@ where the list falls into narrow pieces and by linear programming with branch an
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
+from ..core.proofs import is_contradicted, report_contradiction
 from ..core.solution import Solution
 from ..core.threads import share
 from ..core.trees import tree_length
@@ -58,8 +59,12 @@ INFO = MethodInfo(
 )
 
 
-def solve(run: Run, options: Options) -> Tree:
-    """Solve one instance to proof, or as far as the limits allow."""
+def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
+    """Solve one instance to proof, or as far as the limits allow.
+
+    `known` is a tree that the caller has; like `start` it is returned where none shorter is found,
+    and no proof that it contradicts is handed out.
+    """
     n = len(run.points)
     if n > LARGEST_SIZE:
         raise PointsError(
@@ -70,17 +75,24 @@ def solve(run: Run, options: Options) -> Tree:
         small = _Small(run.points[None])
         if run.monitor.report("kernel"):
             small.solve(0, 1)
-        if small.proven[0]:
+        if small.proven[0] and not _is_longer(small.lengths[0], run, known):
             tree = small.tree(0)
             run.monitor.report("done", 1, 1, tree.lower_bound, tree.lower_bound)
             return tree
-    return _Solve(run, options).run()
+    return _Solve(run, options, known).run()
+
+
+def _is_longer(length: float, run: Run, known: Tree | None) -> bool:
+    if known is None:
+        return False
+    nodes = np.concatenate((run.points, known.steiner))
+    return is_contradicted(length, tree_length(nodes, known.edges))
 
 
 class _Solve:
     """One run: the best tree so far, the best proven bound, and what to tell about it."""
 
-    def __init__(self, run: Run, options: Options) -> None:
+    def __init__(self, run: Run, options: Options, known: Tree | None = None) -> None:
         from ..core.mst import minimum_spanning_tree
 
         self.request = run
@@ -91,8 +103,11 @@ class _Solve:
         self.best = Tree(np.empty((0, 2)), edges)
         self.length = tree_length(run.points, edges)
         self.bound = STEINER_RATIO * self.length
+        self.spanning = edges
         if options.start is not None:
             self._offer(*_tree_of(options.start, run))
+        if known is not None:
+            self._offer(known.steiner, known.edges)
 
     def run(self) -> Tree:
         run = self.request
@@ -176,9 +191,29 @@ class _Solve:
             self.best, self.length = Tree(steiner, edges), length
 
     def _finished(self, *, optimal: bool) -> Tree:
+        from .witness_kernels import witness_length
+
+        run = self.request
+        witness = float(witness_length(run.points, self.spanning))
+        if is_contradicted(self.bound, min(self.length, witness)):
+            return self._withdrawn(witness)
         bound = min(self.bound, self.length)  # rounding may set it a few bits above
-        self.request.monitor.report("done", 1, 1, self.length, bound)
+        run.monitor.report("done", 1, 1, self.length, bound)
         return Tree(self.best.steiner, self.best.edges, bound, optimal, self.info)
+
+    def _withdrawn(self, witness: float) -> Tree:
+        """Return the best tree without a claim: a known tree is shorter than the proven bound."""
+        from ..core.relax import refine
+
+        run = self.request
+        self._offer(*refine(run.points, np.empty((0, 2)), self.spanning))
+        self._offer(*refine(run.points, self.best.steiner, self.best.edges))
+        unit, shortest = run.frame.unit, min(self.length, witness)
+        self.info["contradiction"] = report_contradiction(
+            "exact", run.frame.back(run.points), self.bound * unit, shortest * unit
+        )
+        run.monitor.report("done", 1, 1, self.length)
+        return Tree(self.best.steiner, self.best.edges, info=self.info)
 
 
 def _union(trees: FullTrees, selected: IntArray) -> tuple[FloatArray, IntArray]:
@@ -241,7 +276,8 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
         frame = Frame(batch.shifts[b], int(batch.exponents[b]))
         run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
         small.put(int(b), _Solve(run, options).run())
-    return pack(n, small.sizes, small.steiner, small.edges, optimal=small.proven)
+    trees = pack(n, small.sizes, small.steiner, small.edges, optimal=small.proven)
+    return replace(trees, lower_bounds=small.lengths)
 
 
 class _Small:
@@ -251,6 +287,7 @@ class _Small:
         count, n = points.shape[:2]
         self.points = points
         self.sizes, self.listed = np.empty((2, count), dtype=np.int64)
+        self.lengths = np.empty(count)
         self.proven = np.zeros(count, dtype=np.bool_)
         self.steiner = np.empty((count, n, 2))
         self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
@@ -264,6 +301,7 @@ class _Small:
             self.sizes,
             self.steiner,
             self.edges,
+            self.lengths,
             self.proven,
             self.listed,
             first,
@@ -275,6 +313,7 @@ class _Small:
         self.sizes[index] = self.points.shape[1] + len(tree.steiner)
         self.steiner[index, : len(tree.steiner)] = tree.steiner
         self.edges[index, : len(tree.edges)] = tree.edges
+        self.lengths[index] = np.nan if tree.lower_bound is None else tree.lower_bound
         self.proven[index] = tree.optimal
 
     def tree(self, index: int) -> Tree:
@@ -282,6 +321,5 @@ class _Small:
         nodes = int(self.sizes[index])
         steiner = self.steiner[index, : nodes - self.points.shape[1]].copy()
         edges = self.edges[index, : nodes - 1].copy()
-        length = tree_length(np.concatenate((self.points[index], steiner)), edges)
         info = {"generation": {"trees": int(self.listed[index])}}
-        return Tree(steiner, edges, length, True, info)
+        return Tree(steiner, edges, float(self.lengths[index]), True, info)

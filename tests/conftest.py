@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,21 @@ BROWSER_FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+
+
+@pytest.fixture(autouse=True)
+def no_withdrawn_proofs(request):
+    """Fail every test during which a proof had to be withdrawn, unless it is about that."""
+    heard: list[str] = []
+    handler = logging.Handler(logging.ERROR)
+    handler.emit = lambda record: heard.append(record.getMessage())
+    logger = logging.getLogger("deepsteiner")
+    logger.addHandler(handler)
+    yield
+    logger.removeHandler(handler)
+    withdrawn = [text for text in heard if "claimed a lower bound" in text]
+    if request.node.get_closest_marker("withdraws") is None:
+        assert withdrawn == []
 
 
 @pytest.fixture(scope="session")

@@ -141,7 +141,7 @@ def build_solution(
         edges,
         length,
         bound,
-        _status(tree, monitor, joined <= LENGTH_TOLERANCE * length),
+        _status(tree, monitor, length, bound),
         name,
         monitor.elapsed(),
         dict(tree.info),
@@ -169,8 +169,12 @@ def _input_plane(crs: str | None, project_to: str | None, given: FloatArray) -> 
     return None
 
 
-def _status(tree: Tree, monitor: Monitor, negligible: bool) -> Status:
-    """Return the status; a proof without the joined points holds for all if they are negligible."""
-    if tree.optimal and negligible:
+def _status(tree: Tree, monitor: Monitor, length: float, bound: float | None) -> Status:
+    """Return the status; what was proven in the frame must still hold for the tree handed out.
+
+    It need not where the coordinates have too few digits for Steiner points, or where very many
+    points coincide.
+    """
+    if tree.optimal and bound is not None and length <= bound * (1.0 + LENGTH_TOLERANCE):
         return "optimal"
     return monitor.stop_reason or "feasible"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 # Rounding explains this much, relative to the length; a bound that is further above the length of
 # a known tree is wrong.
 CONTRADICTED = 1e-9
+# Lengths below the range of normal numbers are sums of edges that were each rounded to a grid.
+DENORMAL = 1e-314
 # Points that a log line can hold; more are written to a file.
 MOST_IN_LOG = 40
 # A bound this close to the length, relatively, is the length: both were rounded on the way.
@@ -29,7 +31,7 @@ def is_contradicted(bound: float, length: float) -> bool:
     >>> is_contradicted(2.0, 1.9), is_contradicted(2.0, 2.0 - 1e-12)
     (True, False)
     """
-    return bound > length * (1.0 + CONTRADICTED)
+    return bound > length * (1.0 + CONTRADICTED) + DENORMAL
 
 
 def stated_bound(bound: FloatArray | float, length: FloatArray | float) -> FloatArray:

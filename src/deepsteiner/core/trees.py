@@ -16,6 +16,9 @@ LENGTH_TOLERANCE = 1e-9
 # Angles at Steiner points may differ from 120 degrees by this many radians, plus what rounding
 # of the coordinates themselves does to an edge of that length.
 ANGLE_TOLERANCE = 1e-6
+# Coordinates with fewer digits than this, relative to the extent, cannot hold a Steiner point next
+# to its neighbour: both may be rounded to the same place.
+COARSE = 1e-10
 # Up to this many nodes plain Python counts components faster than scipy sets up its graph.
 SMALL = 128
 # Edges measured at once: few enough to stay in the processor's cache.
@@ -219,15 +222,16 @@ def _check_angles(
     both = both[both[:, 0] >= terminal_count]
     vector = coordinates[both[:, 1]] - coordinates[both[:, 0]]
     norm = np.hypot(vector[:, 0], vector[:, 1])
-    if (norm == 0).any():
+    spacing = np.spacing(np.abs(coordinates).max())
+    if (norm == 0).any() and spacing < COARSE * np.ptp(coordinates, axis=0).max():
         node = int(both[np.argmax(norm == 0), 0])
         raise TreeError(f"node {node} is a Steiner point that coincides with its neighbour")
     # At 120 degrees (180 for relays) the unit vectors sum to zero; the sum measures the error.
     sums = np.zeros((len(coordinates), 2))
-    np.add.at(sums, both[:, 0], vector / norm[:, None])
-    rounding = 8 * np.spacing(np.abs(coordinates).max())
     allowed = np.full(len(coordinates), ANGLE_TOLERANCE)
-    np.add.at(allowed, both[:, 0], rounding / norm)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        np.add.at(sums, both[:, 0], np.where(norm > 0, vector.T / norm, 0.0).T)
+        np.add.at(allowed, both[:, 0], 8 * spacing / norm)  # infinite at edges of no length
     error = np.hypot(sums[:, 0], sums[:, 1])
     if (error > allowed).any():
         node = int(np.argmax(error - allowed))

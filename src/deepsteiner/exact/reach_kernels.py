@@ -134,6 +134,8 @@ def part_reach(
     Edges leave in directions within `chord` of u. An edge can be replaced when some terminal is
     nearer than its length to its far end and, from the branch, to its start or by a chain of
     short enough links to one of the branch's terminals: the terminal hangs on one of the sides.
+    Where the far end is a terminal, this can put another in its place; TIE within `spread` sees to
+    it that the edge then becomes shorter by more than that.
     """
     best = frame[LONGEST]
     columns = int(frame[COLUMNS])

@@ -11,14 +11,15 @@ Why some shortest tree always survives the cuts, here and in `march_kernels`, `r
 `closing_kernels` and `rebuild_kernels`: each cut drops a full tree that can be exchanged for
 
 - more full trees over the same terminals, at most TIE longer in all (links along the spanning tree,
-  splits at a terminal, known trees over a part, edges that shrink to nothing), or
+  splits at a terminal, known trees over a part; for MIN_EDGE a leaf whose edge shrinks to nothing),
+  or
 - as many full trees, shorter by more than TIE (another terminal in a leaf's place, a leaf hung
   elsewhere, the other way round an edge).
 
 Order trees by the number of their full trees, and those with equally many by length. Every exchange
 goes up in that order: no cut undoes another, exchanges end after at most n - 1 of the first kind,
-and what is left is at most n · TIE longer than the shortest tree. TIE is far above the rounding of
-lengths, so the comparisons are the ones that exact arithmetic would make.
+and what is left is at most n · MIN_EDGE longer than the shortest tree. TIE is far above the
+rounding of lengths, so the comparisons are the ones that exact arithmetic would make.
 """
 
 from __future__ import annotations
@@ -100,8 +101,9 @@ def cut_rivals(
     """Cut [a, b] by the terminals next to a leaf: the Steiner point must not be nearer to them.
 
     With t' nearer than t to the Steiner point s and to t than s is, the edge st could be replaced
-    by tt', which splits the tree, or st', which must be shorter by more than TIE. Places nearer to t are one side of a line, so an arc of the circle. Neighbours
-    in merge order are near in space; in a tight cluster only the foremost terminal survives.
+    by tt', which splits the tree, or st', which must be shorter by more than TIE. Places nearer to
+    t are one side of a line, so an arc of the circle. Neighbours in merge order are near in space;
+    in a tight cluster only the foremost terminal survives.
     """
     tx, ty = shape[leaf, EX], shape[leaf, EY]
     for rival in range(max(leaf - RIVALS, 0), min(leaf + RIVALS, last) + 1):

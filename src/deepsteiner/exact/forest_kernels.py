@@ -12,7 +12,12 @@ from deepsteiner.exact.bottleneck_kernels import Floats, Ints, bottleneck
 TIE = 1e-13
 """Alternatives longer by less than this count as equally short."""
 MIN_EDGE = 1e-12
-"""Trees with shorter edges are left to the smaller trees they fall apart into."""
+"""Trees with shorter edges are left to the smaller trees they fall apart into.
+
+An edge at a leaf that shrinks to nothing splits the tree there. One between two Steiner points
+leaves edges that meet at 60 degrees, which are shorter joined the other way; terminals are at least
+14 times as far apart (`core.coincident`), so such edges are long enough for that to be clear.
+"""
 
 # columns of shape: equilateral point E, centre C, ends A and B of the directions, their middle U
 # and its ANGLE, cosine, sine and angle (WIDTH) of half the interval, place M of the Steiner point

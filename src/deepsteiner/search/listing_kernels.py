@@ -17,9 +17,9 @@ from ..core.points import Array
 
 HALF_ROOT3 = 0.5 * math.sqrt(3.0)
 ROUNDING = 1e-9
-# A tree must beat what it replaces by this share, or it is only a tie. All that replaces it, in this
-# module and those of the larger trees, are several smaller trees over the same terminals (links along
-# the spanning tree, a smaller full tree and a link), so no two trees can rule out each other.
+# A tree must beat what it replaces by this share, or it is only a tie. What replaces it, here and
+# in the modules of larger trees, is several smaller trees over the same terminals (links along the
+# spanning tree, a smaller full tree and a link), so no two trees can rule out each other.
 STRICT = 1.0 - 1e-10
 
 

@@ -145,3 +145,24 @@ def test_a_long_chain_of_points_that_coincide_is_not_called_optimal():
     solution = ds.solve(np.concatenate((chain, [[1.0, 0.0], [0.3, 0.9]])), "exact")
     assert solution.status == "feasible"
     assert 1e-9 < solution.gap < 1e-8
+
+
+@pytest.mark.parametrize("method", ["exact", "local", "neural"])
+def test_a_start_may_have_points_that_coincide(method):
+    rng = np.random.default_rng(9)
+    points = rng.random((300, 2))
+    points = np.concatenate((points, points[:20], points[20:40] + 1e-13))
+    start = ds.solve(points, "local")
+    solution = ds.solve(points, method, start=start)
+    solution.validate(strict=True)
+    assert solution.length <= start.length * (1 + 1e-12)
+    with pytest.raises(ds.DeepSteinerError, match="start must be a Solution of the same points"):
+        ds.solve(points[1:], method, start=start)
+
+
+def test_a_start_without_ties_between_its_repeated_terminals():
+    """Nothing says that a tree joins repeated points by the shortest edges, or at all directly."""
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    edges = np.array([[0, 1], [1, 2], [2, 4], [4, 3]])
+    start = ds.Solution(points, np.empty((0, 2)), edges, 4.0).validate()
+    assert ds.solve(points, "exact", start=start).length == pytest.approx(1 + np.sqrt(3))

@@ -21,6 +21,7 @@ from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
 from ..core.proofs import is_contradicted, report_contradiction
 from ..core.solution import Solution
+from ..core.start import start_tree
 from ..core.threads import share
 from ..core.trees import tree_length
 
@@ -105,7 +106,7 @@ class _Solve:
         self.bound = STEINER_RATIO * self.length
         self.spanning = edges
         if options.start is not None:
-            self._offer(*_tree_of(options.start, run))
+            self._offer(*start_tree(options.start, run.points, run.frame))
         if known is not None:
             self._offer(known.steiner, known.edges)
 
@@ -229,14 +230,6 @@ def _union(trees: FullTrees, selected: IntArray) -> tuple[FloatArray, IntArray]:
         edges.append(names[local].astype(np.int64))
         count += len(points)
     return np.concatenate(steiner), np.concatenate(edges)
-
-
-def _tree_of(start: Solution, run: Run) -> tuple[FloatArray, IntArray]:
-    """Return a starting solution in the frame; its terminals must be the points."""
-    inside = run.frame.into(start.terminals)
-    if inside.shape != run.points.shape or not (inside == run.points).all():
-        raise OptionError("start must be a Solution of the same points, without duplicates")
-    return run.frame.into(start.steiner_points), np.array(start.edges)
 
 
 def _list_record(trees: FullTrees, frame: Frame) -> dict[str, Any]:

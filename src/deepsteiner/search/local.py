@@ -28,7 +28,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import OptionError
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.mst import finishing_seconds, path_through_strips
 from ..core.options import describe, option
@@ -36,6 +35,7 @@ from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
 from ..core.relax import refine, refine_batch
 from ..core.solution import Solution
+from ..core.start import start_tree
 from ..core.threads import share
 from ..core.trees import tree_length
 from ..core.triangulation import TILED_FROM
@@ -384,9 +384,9 @@ def unimproved(edges: IntArray) -> Tree:
 
 def tree_of(start: Solution, run: Run, order: IntArray) -> tuple[FloatArray, IntArray]:
     """Return a starting solution in the frame; its terminals, in this order, are the points."""
-    inside = run.frame.into(start.terminals)
-    if inside.shape != run.points.shape or not (inside[order] == run.points).all():
-        raise OptionError("start must be a Solution of the same points, without duplicates")
-    names = np.arange(len(order) + len(start.steiner_points))
+    points = np.empty_like(run.points)
+    points[order] = run.points
+    steiner, edges = start_tree(start, points, run.frame)
+    names = np.arange(len(order) + len(steiner))
     names[order] = np.arange(len(order))
-    return run.frame.into(start.steiner_points), names[start.edges]
+    return steiner, names[edges]

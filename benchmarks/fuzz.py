@@ -35,7 +35,18 @@ from deepsteiner.core.coincident import COINCIDENT
 from deepsteiner.core.points import Frame, Problem
 from deepsteiner.core.relax import relax
 
-HEURISTICS = ("mst", "rand2", "smith", "thompson", "dreyer", "bereta", "greedy", "local", "neural")
+HEURISTICS = (
+    "mst",
+    "rand1",
+    "rand2",
+    "smith",
+    "thompson",
+    "dreyer",
+    "bereta",
+    "greedy",
+    "local",
+    "neural",
+)
 # What rounding explains, relative to the length. Proofs are claimed to no more digits.
 ROUNDING = 1e-9
 LIMIT = 20.0

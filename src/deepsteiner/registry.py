@@ -9,9 +9,11 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from .core.device import Place, resolve_device
 from .core.errors import OptionError, UnknownMethodError
 from .core.method import MethodInfo
 from .core.options import parse
+from .core.scalars import as_whole
 
 # Adding a method takes one module and one line here (see CONTRIBUTING.md).
 MODULES: Mapping[str, str] = MappingProxyType(
@@ -59,12 +61,12 @@ def get_method(name: str, options: Mapping[str, Any]) -> Method:
     return Method(module.INFO, module, parse(module.Options, options, method=name))
 
 
-def check_common(seed: int, device: str) -> None:
-    """Refuse a seed or a device that no method could use."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+def check_common(seed: Any, device: str, info: MethodInfo | None = None) -> tuple[int, Place]:
+    """Return the seed as an int and where the method works, or refuse what no method could use."""
+    whole = as_whole(seed)
+    if whole is None or not 0 <= whole < 2**63:
         raise OptionError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
-    if device not in ("cpu", "cuda", "auto"):
-        raise OptionError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}")
+    return whole, resolve_device(device) if info is None else resolve_device(device, info.devices)
 
 
 @cache  # a lookup in the import system takes several times as long

@@ -7,14 +7,14 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..core.errors import FormatError, OptionError, TreeError
 from ..core.geo import GeoPoints
 from ..core.points import FloatArray, IntArray, as_points
-from ..core.solution import STATUSES, Solution
+from ..core.solution import STATUSES, Solution, SolutionFormat
 from .atomic import atomic_write
 from .export import solution_to_geojson
 from .json_points import MEMBER, parse_json
@@ -23,7 +23,7 @@ from .solution_geojson import dict_from_geojson
 from .sources import PathOrStream, Source, read_source, suffix_of, write_target
 
 FORMAT_VERSION = 1
-SOLUTION_FORMATS = ("json", "geojson", "csv", "svg", "png", "pdf")
+SOLUTION_FORMATS: tuple[SolutionFormat, ...] = get_args(SolutionFormat)
 READABLE_FORMATS = ("json", "geojson", "csv")
 FIELDS = (
     "format",

@@ -16,15 +16,17 @@ All of them add at most |S| - 2 points, so one or two terminals are finished fro
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
+from typing import get_args
 
 import torch
 from torch import Tensor
 
 from ..core.errors import OptionError
 from .candidates import Candidates, CandidateSpec, candidates
+from .config import Criterion
 from .spanning import insert, lookahead, spanning_tree
 
-CRITERIA = ("first_increment", "first_selection", "all_selection", "inference")
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 # Sums of the same lengths in another order may differ by this many units of rounding.
 _ROUNDING = 16
 
@@ -80,7 +82,9 @@ _TENSORS = tuple(
 class Environment:
     """The rules: which candidates there are, and when an instance stops."""
 
-    def __init__(self, spec: CandidateSpec | None = None, criterion: str = "inference") -> None:
+    def __init__(
+        self, spec: CandidateSpec | None = None, criterion: Criterion = "inference"
+    ) -> None:
         if criterion not in CRITERIA:
             raise OptionError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
         self.spec = spec or CandidateSpec()

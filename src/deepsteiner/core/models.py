@@ -99,8 +99,14 @@ def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
 
 def read_model(model: str | os.PathLike[str], kind: Kind) -> ModelFiles:
     """Return the files of a model; those of the package are read once, others every time."""
-    folder = find_model(model, kind)
-    return _read_once(folder, kind) if folder.parent == SHIPPED else _read(folder, kind)
+    if isinstance(model, str) and shipped_models().get(model) == kind:
+        return _read_shipped(model, kind)
+    return _read(find_model(model, kind), kind)
+
+
+@cache
+def _read_shipped(name: str, kind: Kind) -> ModelFiles:
+    return _read(SHIPPED / name, kind)
 
 
 def _read(folder: Path, kind: Kind) -> ModelFiles:
@@ -109,6 +115,3 @@ def _read(folder: Path, kind: Kind) -> ModelFiles:
     except OSError as error:
         raise FormatError(f"model {str(folder)!r} cannot be read: {error.strerror}") from None
     return ModelFiles(folder, *contents)
-
-
-_read_once = cache(_read)

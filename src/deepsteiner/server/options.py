@@ -26,7 +26,7 @@ def open_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
         if kind is not None and value not in fitting_models(kind):
             names = ", ".join(fitting_models(kind))
             raise OptionError(
-                f"{name} must be a shipped one for method {method!r} ({names}), got {value!r}"
+                f"{name} must be one that is shipped for method {method!r} ({names}), got {value!r}"
             )
     return dict(options)
 

@@ -33,7 +33,7 @@ def resolve_device(device: str, served: tuple[Place, ...] = ("cpu", "cuda")) -> 
             raise
         return "cpu"
     if device == "cuda" and not found:
-        raise OptionError("device 'cuda': torch finds no CUDA device here; use 'cpu' or 'auto'")
+        raise OptionError("device 'cuda': torch finds no CUDA device; use 'cpu' or 'auto'")
     return "cuda" if found else "cpu"
 
 

@@ -15,7 +15,7 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from ..core.candidates import CandidateKind, Extent
 from ..core.errors import FormatError, OptionError
@@ -24,6 +24,7 @@ from ..core.options import OptionInfo, describe, option
 SHIPPED = Path(__file__).parent / "configs"
 # The paper's three, and Algorithm 1 itself: the length that counts in the end.
 Criterion = Literal["first_increment", "first_selection", "all_selection", "inference"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 Norm = Literal["batch", "layer"]
 Inputs = Literal["raw", "edge"]
 Decoder = Literal["paper", "released"]

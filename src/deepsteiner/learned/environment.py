@@ -16,17 +16,15 @@ All of them add at most |S| - 2 points, so one or two terminals are finished fro
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import get_args
 
 import torch
 from torch import Tensor
 
 from ..core.errors import OptionError
 from .candidates import Candidates, CandidateSpec, candidates
-from .config import Criterion
+from .config import CRITERIA, Criterion
 from .spanning import insert, lookahead, spanning_tree
 
-CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
 # Sums of the same lengths in another order may differ by this many units of rounding.
 _ROUNDING = 16
 

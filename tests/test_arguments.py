@@ -93,6 +93,23 @@ def test_other_numbers_of_any_make():
         refine_tree(tree.terminals, tree.steiner_points, tree.edges, max_rounds=1.5)
 
 
+def test_solutions_from_numbers_of_any_make():
+    tree = ds.solve(POINTS, "mst").with_max_edge(1.0)
+    numbers = {
+        "length": np.float64(tree.length),
+        "lower_bound": np.float32(0.5),
+        "runtime": np.array(2.0),
+        "info": {**tree.info, "relays": np.int64(0)},
+    }
+    found = ds.Solution.from_dict({**tree.to_dict(), **numbers})
+    assert (found.length, found.lower_bound, found.runtime) == (tree.length, 0.5, 2.0)
+    for wrong in (10**400, np.True_, np.float32("inf")):
+        with pytest.raises(ds.errors.FormatError, match="'runtime' must be a finite number"):
+            ds.Solution.from_dict({**tree.to_dict(), "runtime": wrong})
+    with pytest.raises(ds.errors.FormatError, match="'relays' must count Steiner points, got 'x'"):
+        ds.Solution.from_dict({**tree.to_dict(), "info": {"relays": "x"}})
+
+
 def test_epsg_numbers_of_any_make():
     pytest.importorskip("pyproj")
     plain = ds.solve([[13.4, 52.5], [13.5, 52.5], [13.4, 52.6]], "mst", crs=4326)

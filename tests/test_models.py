@@ -57,6 +57,14 @@ def test_the_command_line_lists_every_model_with_its_method(capsys):
     assert described["mst-d1"]["candidates"]["kind"] == "mst"
 
 
+@pytest.mark.parametrize("method", ["policy", "neural", "mst"])
+def test_the_command_line_tells_what_fits_a_method(capsys, method):
+    assert cli.run(["methods", method]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert f"devices: {'cpu' if method == 'mst' else 'cpu, cuda'}" in text
+    assert (f"({' | '.join(fitting_models(method))} | a folder)" in text) == (method != "mst")
+
+
 @pytest.mark.parametrize("name", sorted(models.shipped_models()))
 def test_the_command_line_shows_every_model(capsys, name):
     assert cli.run(["models", "show", name]) == 0

@@ -76,7 +76,7 @@ def solve(
     """
     policy = check_duplicates_policy(duplicates)
     chosen = get_method(method, options)
-    seed, place = check_common(seed, device, chosen.info)
+    seed, place = check_common(seed, device, chosen)
     monitor = Monitor(time_limit, on_progress)
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)

@@ -64,7 +64,7 @@ def solve_many(
     threads = as_whole(workers)
     if threads is None or threads < 1:
         raise OptionError(f"workers must be an integer of at least 1, got {workers!r}")
-    seed, place = check_common(seed, device, get_method(method, options).info)
+    seed, place = check_common(seed, device, get_method(method, options))
     _refuse_geographic(batch)
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": place}
     job = _Job(as_batch(batch), method, options, common, threads, Monitor(None, on_progress))

@@ -12,6 +12,7 @@ from typing import Any
 from .core.device import Place, resolve_device
 from .core.errors import OptionError, UnknownMethodError
 from .core.method import MethodInfo
+from .core.models import find_model
 from .core.options import parse
 from .core.scalars import as_whole
 
@@ -61,12 +62,20 @@ def get_method(name: str, options: Mapping[str, Any]) -> Method:
     return Method(module.INFO, module, parse(module.Options, options, method=name))
 
 
-def check_common(seed: Any, device: str, info: MethodInfo | None = None) -> tuple[int, Place]:
-    """Return the seed as an int and where the method works, or refuse what no method could use."""
+def check_common(seed: Any, device: str, chosen: Method | None = None) -> tuple[int, Place]:
+    """Return the seed as an int and where the method works, or say what is wrong or missing.
+
+    Of the method chosen, this also asks whether the models that its options name are there.
+    """
     whole = as_whole(seed)
     if whole is None or not 0 <= whole < 2**63:
         raise OptionError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
-    return whole, resolve_device(device) if info is None else resolve_device(device, info.devices)
+    if chosen is None:
+        return whole, resolve_device(device)
+    for info in chosen.info.options:
+        if info.models is not None:
+            find_model(getattr(chosen.options, info.name), info.models)
+    return whole, resolve_device(device, chosen.info.devices)
 
 
 @cache  # a lookup in the import system takes several times as long

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from .errors import OptionError
-from .models import Kind, find_model
+from .models import Kind
 from .scalars import as_real, as_truth, as_whole
 
 T = TypeVar("T")
@@ -136,8 +136,6 @@ def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:
         raise OptionError(f"{where} must be {info.type}, got {value!r}")
     if info.choices is not None and isinstance(fitted, str) and fitted not in info.choices:
         raise OptionError(f"{where} must be one of {', '.join(info.choices)}, got {value!r}")
-    if info.models is not None and isinstance(fitted, str):
-        find_model(fitted, info.models)
     if isinstance(fitted, (int, float)) and not isinstance(fitted, bool):
         _check_range(fitted, info, where)
     return fitted

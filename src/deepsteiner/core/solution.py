@@ -185,7 +185,8 @@ class Solution:
 
         It is a bare geometry, which shapely, geopandas (as a geometry of a GeoSeries), fiona and
         plotting libraries all take; readers of features get theirs from `to_geojson`. Line k is
-        edge k, in the solution's own coordinates.
+        edge k, in the solution's own coordinates; between repeated terminals it has length 0,
+        which shapely draws and measures but does not call valid.
         """
         from ..io.export import solution_to_geometry
 

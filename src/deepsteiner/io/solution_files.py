@@ -14,6 +14,7 @@ import numpy as np
 from ..core.errors import FormatError, OptionError, TreeError
 from ..core.geo import GeoPoints
 from ..core.points import FloatArray, IntArray, as_points
+from ..core.scalars import as_real, as_whole
 from ..core.solution import STATUSES, Solution, SolutionFormat
 from .atomic import atomic_write
 from .export import solution_to_geojson
@@ -181,7 +182,8 @@ def _checked_solution(data: Any, name: str) -> Solution:
         plane_crs=None if data["plane_crs"] is None else _typed(data, "plane_crs", str, name),
     )
     relays = solution.info.get("relays", 0)
-    if not isinstance(relays, int) or not 0 <= relays <= len(solution.steiner_points):
+    count = as_whole(relays)
+    if count is None or not 0 <= count <= len(solution.steiner_points):
         raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays!r}")
     try:
         return solution.validate()
@@ -215,10 +217,10 @@ def _is_empty(value: Any) -> bool:
 
 
 def _real(data: Mapping[str, Any], field: str, name: str) -> float:
-    value = data[field]
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise FormatError(f"{name}: {field!r} must be a finite number, got {value!r}")
-    return float(value)
+    value = as_real(data[field])
+    if value is None or not math.isfinite(value):
+        raise FormatError(f"{name}: {field!r} must be a finite number, got {data[field]!r}")
+    return value
 
 
 def _typed(data: Mapping[str, Any], field: str, kind: type, name: str) -> Any:

@@ -109,6 +109,9 @@ def test_what_is_no_model_is_refused(tmp_path, kind):
     description = models.DESCRIPTIONS[kind]
     with pytest.raises(FormatError, match=f"no model 'x': give a folder .* and {description}, or"):
         find_model("x", kind)
+    for name in ("x" * 5000, "x\0y"):
+        with pytest.raises(FormatError, match="no model 'x"):
+            ds.solve(POINTS, kind, model=name)
     with pytest.raises(FormatError, match=f"has no file {description}"):
         find_model(tmp_path, kind)
     (tmp_path / description).write_text("{")

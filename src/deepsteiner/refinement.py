@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .api import terminal_edges
-from .core.errors import InternalError, OptionError, TreeError
+from .core.errors import InternalError, OptionError, TreeError, shown_points
 from .core.geo import plane_of
 from .core.jit import prepare_kernels
 from .core.points import FloatArray, IntArray, Problem, as_points
@@ -133,11 +133,11 @@ def _claims(solution: Solution, length: float) -> dict[str, Any]:
     if length >= bound * (1 - LENGTH_TOLERANCE):
         return {"lower_bound": min(bound, length)}
     logging.getLogger("deepsteiner").warning(
-        "a tree of length %r contradicts the bound %r of method %r for the points %r",
+        "a tree of length %r contradicts the bound %r of method %r for the points %s",
         length,
         bound,
         solution.method,
-        solution.terminals.tolist(),
+        shown_points(solution.terminals),
     )
     return {"lower_bound": None, "status": "feasible"}
 

@@ -56,6 +56,10 @@ def repeating_line(points: Any, method: str, seed: int, options: Mapping[str, An
     >>> repeating_line(np.eye(2), "greedy", 0, {"relax": False})
     "solve([[1.0, 0.0], [0.0, 1.0]], 'greedy', seed=0, relax=False)"
     """
-    shown = str(points.tolist()) if len(points) <= MOST_POINTS_SHOWN else f"<{len(points)} points>"
     given = "".join(f", {name}={value!r}" for name, value in options.items())
-    return f"solve({shown}, {method!r}, seed={seed}{given})"
+    return f"solve({shown_points(points)}, {method!r}, seed={seed}{given})"
+
+
+def shown_points(points: Any) -> str:
+    """Return an array of points as Python writes it, or their number where they are many."""
+    return str(points.tolist()) if len(points) <= MOST_POINTS_SHOWN else f"<{len(points)} points>"

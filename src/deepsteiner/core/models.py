@@ -44,7 +44,7 @@ class ModelFiles:
 @cache  # the package's own files stay as they are
 def shipped_models() -> Mapping[str, Kind]:
     """Return the models that come with the package, and of what kind each is."""
-    kinds = {path.name: kind_of(path) for path in sorted(SHIPPED.iterdir()) if path.is_dir()}
+    kinds = {path.name: kind_of(path) for path in sorted(SHIPPED.glob("*"))}
     return MappingProxyType({name: kind for name, kind in kinds.items() if kind is not None})
 
 
@@ -59,10 +59,11 @@ def fitting_models(*kinds: str) -> list[str]:
 
 def kind_of(folder: Path) -> Kind | None:
     """Return of what kind the model in a folder is, or None where it holds none."""
-    if (folder / DESCRIPTIONS["neural"]).is_file():
+    # Unlike `Path.is_file` and `is_dir`, these answer no to any name that cannot be looked up.
+    if os.path.isfile(folder / DESCRIPTIONS["neural"]):
         return "neural"
     config = folder / DESCRIPTIONS["policy"]
-    if not config.is_file():
+    if not os.path.isfile(config):
         return None
     try:
         facts = json.loads(config.read_text(encoding="utf-8"))
@@ -77,20 +78,21 @@ def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
         return SHIPPED / model
     path = SHIPPED / model if model in shipped_models() else Path(model)
     wanted = f"a folder with {WEIGHTS} and {DESCRIPTIONS[kinds[0]]}"
-    if path.suffix in PICKLES and not path.is_dir():
+    is_folder = os.path.isdir(path)
+    if path.suffix in PICKLES and not is_folder:
         raise FormatError(
             f"{str(model)!r} is a pickle, which could run any program when loaded; a model is "
             f"{wanted}"
         )
     fitting = f"give {wanted}, or one of the shipped models ({', '.join(fitting_models(*kinds))})"
-    if not path.is_dir():
+    if not is_folder:
         raise FormatError(f"no model {str(model)!r}: {fitting}")
     kind = kind_of(path)
     if kind is not None and kind not in kinds:
         use = "a tour model, for trainings" if kind == "tour" else f"for method {kind!r}"
         raise OptionError(f"model {str(model)!r} is {use}, and does not fit here; {fitting}")
     for name in (DESCRIPTIONS[kind or kinds[0]], WEIGHTS):
-        if not (path / name).is_file():
+        if not os.path.isfile(path / name):
             pickles = [one.name for one in path.iterdir() if one.suffix in PICKLES]
             hint = f"; {pickles[0]} is a pickle and is never loaded" if pickles else ""
             raise FormatError(f"model {str(model)!r} has no file {name}{hint}")

@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from common import print_table
 
+from deepsteiner.core.models import shipped_models
 from deepsteiner.learned import checkpoint, decoding, graphs, spanning
 from deepsteiner.learned.candidates import CandidateSpec, candidates
 from deepsteiner.learned.decoding import Player
@@ -95,7 +96,7 @@ class Guided(Player):
 
 
 def player_on(device: torch.device, model: str | None, precision: str) -> Player:
-    if model is None and MODEL in checkpoint.shipped_models():
+    if model is None and MODEL in shipped_models():
         model = MODEL
     if model is not None:
         policy, meta = checkpoint.load(model, device)

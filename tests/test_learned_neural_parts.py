@@ -79,9 +79,9 @@ def test_the_card_says_how_labels_and_model_were_made(tmp_path):
 def test_a_model_without_messages(tmp_path):
     from safetensors.numpy import load, save
 
-    from deepsteiner.search.neural_weights import SHIPPED
+    from deepsteiner.core.models import SHIPPED
 
-    tensors = load((SHIPPED / "weights.safetensors").read_bytes())
+    tensors = load((SHIPPED / "neural" / "weights.safetensors").read_bytes())
     few = {name: value for name, value in tensors.items() if name.startswith(("input", "output"))}
     (tmp_path / "weights.safetensors").write_bytes(save(few))
     (tmp_path / "neural.json").write_text('{"format": 1, "rounds": 0}')

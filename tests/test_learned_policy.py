@@ -14,6 +14,7 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra [learn]")
 
+import deepsteiner as ds  # noqa: E402
 from deepsteiner.core.errors import FormatError, OptionError, PointsError  # noqa: E402
 from deepsteiner.core.method import Batch, Run  # noqa: E402
 from deepsteiner.core.mst import minimum_spanning_tree  # noqa: E402
@@ -459,10 +460,8 @@ def test_too_many_tokens_are_refused(folder):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_an_absent_device_is_refused(folder):
-    problem = Problem.of(POINTS)
-    given = parse(method.Options, {"model": str(folder)}, method="policy")
     with pytest.raises(OptionError, match="torch finds no CUDA device"):
-        method.solve(Run(problem.points, problem.frame, Monitor(), 0, "cuda"), given)
+        ds.solve(POINTS, "policy", model=str(folder), device="cuda")
 
 
 def test_the_method_module_is_light():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import deepsteiner as ds
-from deepsteiner.core.errors import OptionError, PointsError, TreeError, UnknownMethodError
+from deepsteiner.core.errors import InternalError, OptionError, PointsError, UnknownMethodError
 
 METHODS = list(ds.methods())
 # These may return trees longer than the spanning tree; the others promise not to.
@@ -57,8 +57,12 @@ def test_a_wrong_tree_never_leaves_a_solver(monkeypatch, steiner, edges, fault):
 
     spots = np.array(steiner, dtype=np.float64).reshape(-1, 2)
     monkeypatch.setattr(mst, "solve", lambda run, options: Tree(spots, np.array(edges)))
-    with pytest.raises(TreeError, match=f"method 'mst' made an invalid tree: .*{fault}"):
-        ds.solve([[0, 0], [1, 0], [0, 1]], "mst")
+    sentence = f"method 'mst' made an invalid tree: .*{fault}"
+    with pytest.raises(InternalError, match=sentence) as caught:
+        ds.solve([[0, 0], [1, 0], [0, 1]], "mst", seed=3)
+    assert caught.value.__notes__ == [
+        "to repeat it: solve([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 'mst', seed=3)"
+    ]
 
 
 @every_method

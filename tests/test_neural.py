@@ -10,6 +10,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.errors import FormatError
+from deepsteiner.core.models import SHIPPED
 from deepsteiner.core.points import Frame
 from deepsteiner.search import neural, neural_weights
 
@@ -155,7 +156,7 @@ def test_numba_and_torch_agree():
 
     weights = neural_weights.load_weights()
     network = ListNetwork(len(weights[2]))
-    network.load_state_dict(load_file(neural_weights.SHIPPED / "weights.safetensors"))
+    network.load_state_dict(load_file(SHIPPED / "neural" / "weights.safetensors"))
     for seed, n in ((0, 5), (1, 30), (2, 100)):
         points, listing = listed(n, seed)
         logits, gone_start, gone = scores(points, *listing, weights)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import deepsteiner as ds
+from deepsteiner.core import device as device_choice
 from deepsteiner.core.errors import OptionError
 from deepsteiner.core.points import Frame
 from deepsteiner.core.waiting import Watch
@@ -81,6 +82,7 @@ def test_trees_with_the_network_in_torch(monkeypatch, n):
     """The accelerator's way through the method, walked on the processor."""
     points = np.random.default_rng(n).random((3, n, 2))
     plain = ds.solve_many(points, "neural")
+    monkeypatch.setattr(device_choice, "has_cuda", lambda: True)
     monkeypatch.setattr(neural_device, "place", lambda name: torch.device("cpu"))
     for workers in (1, 2) if n == 20 else (1,):  # processes would not know the changed place
         other = ds.solve_many(points, "neural", device="cuda", workers=workers)

@@ -117,6 +117,22 @@ def test_switch_method_and_options(visit):
     here.until(f"playground.modes.explore.result.solution.length > {best * (1 + gap)}")
 
 
+def test_only_models_that_fit_a_method_are_offered(visit):
+    here = visit()
+    here.solved()
+    here.page.select_option("#method", "policy")
+    here.page.wait_for_selector("#options-form label:has-text('model')", state="attached")
+    models = "[...document.querySelectorAll('#options-form label')].filter((label) =>"
+    models += " label.textContent.startsWith('model')).flatMap((label) =>"
+    models += " [...label.querySelectorAll('option')].map((option) => option.value))"
+    offered = here.page.evaluate(models)
+    assert "mst-d1" in offered
+    assert {"neural", "tsp20"}.isdisjoint(offered)
+    here.page.select_option("#method", "neural")
+    here.page.wait_for_selector("#options-form label:has-text('pieces')", state="attached")
+    assert here.page.evaluate(models) == []  # there is one, which is no choice
+
+
 def test_refusals_are_shown(visit):
     here = visit()
     here.solved()

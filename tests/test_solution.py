@@ -114,3 +114,61 @@ def test_small_and_large_graphs_count_components_alike(seed, monkeypatch):
             monkeypatch.setattr(trees, "sys", SimpleNamespace(modules=loaded))
             assert packed._component_count() == small
         monkeypatch.undo()
+
+
+# --- exports ------------------------------------------------------------------------------------
+
+DOUBLED = ds.solve(np.concatenate((POINTS, POINTS[:2])), "greedy")
+LONE = ds.solve([[2, 3]], "mst")
+
+
+@pytest.mark.parametrize("solution", [TREE, DOUBLED, LONE, TREE.with_max_edge(0.1)])
+def test_shapely_takes_a_solution_for_a_geometry(solution):
+    shapely = pytest.importorskip("shapely")
+    shape = shapely.geometry.shape(solution)
+    assert shape.geom_type == "MultiLineString"
+    assert shape.equals_exact(solution.to_shapely(), 0.0)
+    assert shape.length == pytest.approx(solution.length)
+    assert len(shape.geoms) == len(solution.edges)
+    assert shapely.geometry.mapping(shape)["type"] == solution.__geo_interface__["type"]
+    for line, ends in zip(shape.geoms, solution.edges, strict=True):
+        assert np.array_equal(shapely.get_coordinates(line), solution.coordinates[ends])
+
+
+def test_the_geometry_is_plain_json_in_the_solutions_coordinates():
+    import json
+
+    assert json.loads(json.dumps(TREE.__geo_interface__)) == TREE.__geo_interface__
+    pytest.importorskip("pyproj")
+    degrees = ds.solve([[13.0, 52.0], [14.0, 52.0], [13.5, 53.0]], "mst", crs="EPSG:4326")
+    ends = np.array(degrees.__geo_interface__["coordinates"]).reshape(-1, 2)
+    assert {tuple(end) for end in ends} == {tuple(point) for point in degrees.terminals}
+
+
+@pytest.mark.parametrize("solution", [TREE, DOUBLED, LONE, TREE.with_max_edge(0.1)])
+def test_scipy_gets_every_edge_twice(solution):
+    from scipy.sparse import csgraph
+
+    graph = solution.to_scipy_sparse()
+    size = len(solution.coordinates)
+    assert (graph.format, graph.shape, graph.nnz) == ("csr", (size, size), 2 * size - 2)
+    dense = graph.toarray()
+    assert np.array_equal(dense, dense.T)
+    assert np.array_equal(
+        dense[solution.edges[:, 0], solution.edges[:, 1]], solution.edge_lengths()
+    )
+    assert graph.sum() / 2 == pytest.approx(solution.length)
+    # Edges of length 0 are edges as well.
+    assert csgraph.connected_components(graph, directed=False)[0] == 1
+
+
+def test_paths_through_the_sparse_graph_are_those_of_the_tree():
+    nx = pytest.importorskip("networkx")
+    from scipy.sparse import csgraph
+
+    found = csgraph.shortest_path(DOUBLED.to_scipy_sparse(), directed=False)
+    known = dict(nx.all_pairs_dijkstra_path_length(DOUBLED.to_networkx(), weight="length"))
+    for start, lengths in known.items():
+        for end, length in lengths.items():
+            assert found[start, end] == pytest.approx(length)
+    assert found[0, 9] == 0.0

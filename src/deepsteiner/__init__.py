@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import datasets
+    from . import datasets, errors
     from .api import solve
     from .batch import solve_many
     from .core.errors import DeepSteinerError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .core.solution import Solution
     from .core.solutions import Solutions
     from .io import load_instances, load_points, save_points
+    from .refinement import refine
     from .registry import methods
 
 # Resolved on first use, so that importing the package costs nothing.
@@ -29,10 +30,12 @@ _LAZY = {
     "load_instances": "io",
     "load_points": "io",
     "methods": "registry",
+    "refine": "refinement",
     "save_points": "io",
     "solve": "api",
     "solve_many": "batch",
 }
+_MODULES = ("datasets", "errors")
 
 __all__ = [
     "DeepSteinerError",
@@ -40,9 +43,11 @@ __all__ = [
     "Solution",
     "Solutions",
     "datasets",
+    "errors",
     "load_instances",
     "load_points",
     "methods",
+    "refine",
     "save_points",
     "solve",
     "solve_many",
@@ -52,8 +57,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
-    if name == "datasets":
-        return import_module(".datasets", __name__)
+    if name in _MODULES:
+        return import_module(f".{name}", __name__)
     if name not in _LAZY:
         raise AttributeError(f"module 'deepsteiner' has no attribute {name!r}")
     value = getattr(import_module(f".{_LAZY[name]}", __name__), name)
@@ -62,4 +67,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    # Not what is in the namespace: that grows by every module that is imported on the way.
+    return [*__all__, "__version__"]

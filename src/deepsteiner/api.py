@@ -7,11 +7,19 @@ from typing import Any
 
 import numpy as np
 
-from .core.errors import OptionError, TreeError
+from .core.device import Device, Place
+from .core.errors import InternalError, OptionError, TreeError, repeating_line
 from .core.geo import Plane, plane_of
 from .core.jit import prepare_kernels
 from .core.method import Run, Tree, instance_seed
-from .core.points import FloatArray, IntArray, Problem, as_points, check_duplicates_policy
+from .core.points import (
+    Duplicates,
+    FloatArray,
+    IntArray,
+    Problem,
+    as_points,
+    check_duplicates_policy,
+)
 from .core.progress import Monitor, ProgressCallback
 from .core.proofs import is_contradicted, report_contradiction, stated_bound
 from .core.solution import Solution, Status
@@ -25,8 +33,8 @@ def solve(
     *,
     time_limit: float | None = None,
     seed: int = 0,
-    duplicates: str = "merge",
-    device: str = "cpu",
+    duplicates: Duplicates = "merge",
+    device: Device = "cpu",
     on_progress: ProgressCallback | None = None,
     trace: bool = False,
     crs: str | None = None,
@@ -47,9 +55,12 @@ def solve(
     seed
         For the methods that draw random numbers. The same points and seed give the same tree.
     duplicates
-        "merge" joins repeated points by edges of length zero; "raise" refuses them.
+        "merge" joins points that coincide, by edges of length zero or next to it; "raise" refuses
+        them. Points coincide when they are equal or closer than about 1e-11 of the extent, which
+        is what rounding can do to them; `lower_bound` leaves the joining edges out.
     device
-        "cpu", "cuda" or "auto", for the methods that can use an accelerator.
+        "cpu", "cuda", or "auto" for CUDA where torch finds it. Methods whose `devices` in
+        `methods()` do not name "cuda" work on the processor, whatever is said here.
     on_progress
         Called with a `Progress` at least every 50 ms; return False to stop.
     trace
@@ -67,16 +78,23 @@ def solve(
     (1, 1.866025)
 
     """
-    check_common(seed, device)
     policy = check_duplicates_policy(duplicates)
     chosen = get_method(method, options)
+    seed, place = check_common(seed, device, chosen)
     monitor = Monitor(time_limit, on_progress)
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)
     problem = Problem.of(as_points(plane.into(given)) if plane else given, policy)
     steps: list[dict[str, Any]] | None = [] if trace else None
-    tree = run_method(chosen, problem, monitor, seed, device, steps)
-    solution = build_solution(chosen, problem, tree, monitor, given, plane)
+    try:
+        tree = run_method(chosen, problem, monitor, seed, place, steps)
+        solution = build_solution(chosen, problem, tree, monitor, given, plane)
+    except InternalError as error:
+        checked = {name: getattr(chosen.options, name) for name in options}
+        if plane is not None:
+            checked |= {"crs": plane.crs, "project_to": plane.plane_crs}
+        error.add_note(f"to repeat it: {repeating_line(given, method, seed, checked)}")
+        raise
     if steps is not None:
         solution.info["trace"] = steps
     return solution
@@ -87,7 +105,7 @@ def run_method(
     problem: Problem,
     monitor: Monitor,
     seed: int,
-    device: str = "cpu",
+    device: Place = "cpu",
     trace: list[dict[str, Any]] | None = None,
 ) -> Tree:
     """Run a method on a problem; one or two distinct points need none."""
@@ -121,9 +139,8 @@ def build_solution(
     try:
         check_tree(problem.terminals, steiner, edges)
     except TreeError as error:
-        raise TreeError(
-            f"internal error: method {chosen.info.name!r} made an invalid tree: {error}"
-        ) from None
+        name = chosen.info.name
+        raise InternalError(f"method {name!r} made an invalid tree: {error}") from None
     length = tree_length(np.concatenate((problem.terminals, steiner)), edges)
     # What joins points that coincide is not part of what was proven: see `core.coincident`.
     joined = tree_length(problem.terminals, problem.ties)

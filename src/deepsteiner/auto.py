@@ -28,6 +28,8 @@ EXACT_WORK = 800
 # With a time limit, larger instances than this are not worth starting `exact` on.
 LIMITED_EXACT_SIZE = 5_000
 BATCH_LIMIT = exact.BATCH_LIMIT
+# Batches of small instances are solved exactly, which no accelerator helps.
+BATCH_DEVICE = "cpu"
 
 
 @dataclass(frozen=True)
@@ -61,9 +63,10 @@ INFO = MethodInfo(
     summary="exact where that takes about a second, else neural or local; within any time limit",
     guarantee="that of the method it used, which the solution names",
     strict=True,
+    devices=("cpu", "cuda"),
 )
 
-__all__ = ["BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
+__all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
 
 
 def solve(run: Run, options: Options) -> Tree:

@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from .api import solve
 from .core.coincident import has_coincident
-from .core.errors import DeepSteinerError, OptionError, PointsError
+from .core.device import Device, Place
+from .core.errors import DeepSteinerError, InternalError, OptionError, PointsError, TreeError
 from .core.jit import prepare_kernels
 from .core.method import Batch, BatchTrees, instance_seed
-from .core.points import FloatArray, IntArray, as_batch, check_duplicates_policy, frames
+from .core.points import Duplicates, FloatArray, IntArray, as_batch, check_duplicates_policy, frames
 from .core.progress import Monitor, Progress, ProgressCallback
 from .core.proofs import stated_bound
+from .core.scalars import as_whole
 from .core.solution import STATUSES, Solution
 from .core.solutions import Solutions
 from .core.threads import use_threads
@@ -41,10 +43,10 @@ def solve_many(
     method: str = "auto",
     *,
     workers: int = 1,
-    device: str = "cpu",
+    device: Device = "cpu",
     time_limit: float | None = None,
     seed: int = 0,
-    duplicates: str = "merge",
+    duplicates: Duplicates = "merge",
     on_progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Solutions:
@@ -59,14 +61,14 @@ def solve_many(
     >>> solve_many(np.random.default_rng(0).random((4, 5, 2)), method="mst").lengths.shape
     (4,)
     """
-    check_common(seed, device)
     check_duplicates_policy(duplicates)
-    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+    threads = as_whole(workers)
+    if threads is None or threads < 1:
         raise OptionError(f"workers must be an integer of at least 1, got {workers!r}")
-    get_method(method, options)
+    seed, place = check_common(seed, device, get_method(method, options))
     _refuse_geographic(batch)
-    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
-    job = _Job(as_batch(batch), method, options, common, workers, Monitor(None, on_progress))
+    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": place}
+    job = _Job(as_batch(batch), method, options, common, threads, Monitor(None, on_progress))
     Monitor(time_limit)  # refuses a bad limit before any work
     return job.run()
 
@@ -157,7 +159,7 @@ class _Job:
     ) -> Iterator[_Part]:
         prepare_kernels()
         use_threads(self.workers)
-        device: str = self.common["device"]
+        device: Place = getattr(chosen.module, "BATCH_DEVICE", self.common["device"])
         seconds = _SILENT_SECONDS if self.monitor.on_progress is None else _CHUNK_SECONDS
         size, begin = _FIRST_CHUNK * self.workers, 0
         if device == "cuda":
@@ -253,7 +255,10 @@ class _Job:
         for array in (steiner, edges):
             array.flags.writeable = False
         trees = PackedTrees(terminals, terminal_start, steiner, steiner_start, edges)
-        trees.check()
+        try:
+            trees.check()
+        except TreeError as error:
+            raise InternalError(f"method {self.method!r} made an invalid tree: {error}") from None
         lengths = trees.lengths()
         bounds = stated_bound(bounds, lengths)
         return Solutions(
@@ -366,4 +371,7 @@ def _solve_named(points: FloatArray, row: int, method: str, call: dict[str, Any]
     try:
         return solve(points, method, **call)
     except DeepSteinerError as error:
-        raise type(error)(f"instance {row}: {error}") from None
+        named = type(error)(f"instance {row}: {error}")
+        for note in getattr(error, "__notes__", ()):
+            named.add_note(note)
+        raise named from None

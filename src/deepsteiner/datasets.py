@@ -28,6 +28,7 @@ import numpy as np
 
 from .core.errors import FormatError, OptionError
 from .core.points import FloatArray
+from .core.scalars import as_whole
 from .io.arrays import archive_names, read_archive, split_instances
 from .io.points_files import load_instances, sniff_format
 from .io.sources import read_source
@@ -76,7 +77,7 @@ class Dataset:
 
     def iter_chunks(self, size: int) -> Iterator[FloatArray | list[FloatArray]]:
         """Yield the instances in order, at most `size` at a time, without holding them all."""
-        _check_whole("size", size, 1)
+        size = _check_whole("size", size, 1)
         for start in range(0, len(self), size):
             yield self._source.take(start, min(start + size, len(self)))
 
@@ -114,7 +115,7 @@ def names() -> tuple[str, ...]:
 def load(
     name: str,
     count: int | None = None,
-    split: str = "test",
+    split: Split = "test",
     seed: int = 0,
     n: int | None = None,
     path: str | os.PathLike[str] | None = None,
@@ -129,7 +130,7 @@ def load(
     <Dataset D1: 3 instances of 10 points>
     """
     if path is not None:
-        return _from_file(name, path, count, _check_split(split), n)
+        return _from_file(name, path, count, check_split(split), n)
     if name == "DEG":
         raise OptionError("DEG is read from a file of yours: give path= (npz with 'points')")
     if name in PAPER:
@@ -144,7 +145,7 @@ def load(
     return generate(name, n, 100 if count is None else count, seed, split)
 
 
-def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: str = "test") -> Dataset:
+def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: Split = "test") -> Dataset:
     """Return `count` random instances of n points of a kind.
 
     >>> generate("grid", 5, seed=1)[0].shape
@@ -152,10 +153,10 @@ def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: str = "tes
     """
     if kind not in KINDS:
         raise OptionError(f"unknown kind {kind!r}; the kinds are: {', '.join(KINDS)}")
-    _check_whole("n", n, 1, LARGEST_SIZE)
-    _check_whole("count", count, 0)
-    _check_whole("seed", seed, 0)
-    return Dataset(_Generated(kind, int(n), int(count), int(seed), _check_split(split)), kind)
+    size = _check_whole("n", n, 1, LARGEST_SIZE)
+    number = _check_whole("count", count, 0)
+    stream = _check_whole("seed", seed, 0)
+    return Dataset(_Generated(kind, size, number, stream, check_split(split)), kind)
 
 
 class _Generated:
@@ -211,7 +212,7 @@ def _from_file(
     if n is not None and any(len(points) != n for points in instances):
         raise OptionError(f"{os.fspath(path)} holds instances of other sizes than n={n!r}")
     if count is not None:
-        _check_whole("count", count, 0)
+        count = _check_whole("count", count, 0)
         if count > len(instances):
             raise OptionError(
                 f"{os.fspath(path)} holds {len(instances)} instances, got count={count}"
@@ -244,19 +245,21 @@ def _read_file(
     return instances, optima.astype(np.float64)
 
 
-def _check_split(split: str) -> Split:
+def check_split(split: str) -> Split:
+    """Return the name of a split, or refuse it."""
     for known in SPLITS:
         if split == known:
             return known
     raise OptionError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
 
 
-def _check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> None:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < minimum:
+def _check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
+    whole = as_whole(value)
+    if whole is None or whole < minimum:
         raise OptionError(f"{name} must be a whole number from {minimum}, got {value!r}")
-    if maximum is not None and value > maximum:
+    if maximum is not None and whole > maximum:
         raise OptionError(f"{name} must be at most {maximum}, got {value!r}")
+    return whole
 
 
 def _uniform(rng: np.random.Generator, count: int, n: int) -> FloatArray:

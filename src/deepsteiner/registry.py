@@ -9,9 +9,12 @@ from functools import cache
 from types import MappingProxyType, ModuleType
 from typing import Any
 
+from .core.device import Place, resolve_device
 from .core.errors import OptionError, UnknownMethodError
 from .core.method import MethodInfo
+from .core.models import find_model
 from .core.options import parse
+from .core.scalars import as_whole
 
 # Adding a method takes one module and one line here (see CONTRIBUTING.md).
 MODULES: Mapping[str, str] = MappingProxyType(
@@ -59,12 +62,20 @@ def get_method(name: str, options: Mapping[str, Any]) -> Method:
     return Method(module.INFO, module, parse(module.Options, options, method=name))
 
 
-def check_common(seed: int, device: str) -> None:
-    """Refuse a seed or a device that no method could use."""
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63:
+def check_common(seed: Any, device: str, chosen: Method | None = None) -> tuple[int, Place]:
+    """Return the seed as an int and where the method works, or say what is wrong or missing.
+
+    Of the method chosen, this also asks whether the models that its options name are there.
+    """
+    whole = as_whole(seed)
+    if whole is None or not 0 <= whole < 2**63:
         raise OptionError(f"seed must be an integer from 0 to 2**63 - 1, got {seed!r}")
-    if device not in ("cpu", "cuda", "auto"):
-        raise OptionError(f"device must be 'cpu', 'cuda' or 'auto', got {device!r}")
+    if chosen is None:
+        return whole, resolve_device(device)
+    for info in chosen.info.options:
+        if info.models is not None:
+            find_model(getattr(chosen.options, info.name), info.models)
+    return whole, resolve_device(device, chosen.info.devices)
 
 
 @cache  # a lookup in the import system takes several times as long

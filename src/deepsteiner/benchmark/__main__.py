@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..core.errors import DeepSteinerError
+from ..core.device import resolve_device
+from ..core.errors import InputError, MissingDependencyError
 from .job import Job, row_line, tasks_of
 from .optima import read_optima
 from .rows import Row
-from .runner import Bench, Task, place_of, run_tasks
+from .runner import Bench, Task, run_tasks
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
             d1=given.d1,
             models=given.models,
             count=given.count,
-            device=place_of(given.device),
+            device=resolve_device(given.device),
         )
         tasks = tasks_of(job)
         bench = Bench(
@@ -36,7 +37,7 @@ def main(arguments: list[str] | None = None) -> int:
             known=read_optima(given.optima) if given.optima else None,
         )
         run_tasks(tasks, bench, given.output, force=given.force, on_row=_Lines(len(tasks)))
-    except DeepSteinerError as error:
+    except (InputError, MissingDependencyError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

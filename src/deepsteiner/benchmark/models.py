@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import FormatError
+from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS
 
-SHIPPED = Path(__file__).resolve().parents[1] / "models"
-CONFIG, WEIGHTS = "config.json", "weights.safetensors"
+CONFIG = DESCRIPTIONS["policy"]
 # The earlier part of a training that went on under the name without it; not measured itself.
 BEGUN = "-begun"
 

@@ -32,15 +32,6 @@ ZERO_GAP = 1e-9
 Report = Callable[[str, int, int], bool]
 
 
-def place_of(device: str) -> str:
-    """Return "cpu" or "cuda" for a device that is there, or say in one sentence that it is not."""
-    if device == "cpu":
-        return device
-    from ..learned.device import resolve
-
-    return resolve(device).type
-
-
 @dataclass(frozen=True)
 class Task:
     """One row to make. `count` None takes all instances of the dataset; `group` names its table."""
@@ -75,8 +66,7 @@ class Bench:
     _loaded: dict[tuple[DatasetSpec, int | None], _Loaded] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        check_common(self.seed, self.device)
-        self.device = place_of(self.device)
+        self.seed, self.device = check_common(self.seed, self.device)
         if self.workers < 1:
             raise OptionError(f"workers must be at least 1, got {self.workers}")
         if self.single < 0:

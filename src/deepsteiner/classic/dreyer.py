@@ -28,7 +28,7 @@ there. Time O(n^2) up to BATCH_LIMIT terminals, O(n log n) beyond, as full compo
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,10 +52,9 @@ _INSERT_SPAN = 5_000
 class Options:
     """Dreyer and Overton's options."""
 
-    variant: str = option(
+    variant: Literal["incremental", "insertion"] = option(
         "incremental",
         "join terminals one by one, or insert Steiner points into the spanning tree",
-        choices=("incremental", "insertion"),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -20,11 +21,10 @@ BATCH_LIMIT = 500
 class Options:
     """Rand-1's options."""
 
-    distribution: str = option(
+    distribution: Literal["uniform", "normal", "box"] = option(
         "uniform",
         "where points are drawn: the unit square (uniform), N(0.5, 0.2) (normal), or the "
         "bounding box of the terminals (box)",
-        choices=("uniform", "normal", "box"),
     )
 
 

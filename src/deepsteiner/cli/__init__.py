@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from collections.abc import Sequence
 
 BAD_INPUT = 2
+INTERNAL = 70  # EX_SOFTWARE in sysexits.h
 NOT_PROVEN = 3
 INTERRUPTED = 130
 
@@ -21,15 +23,18 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; errors are one sentence on stderr."""
-    from ..core.errors import DeepSteinerError
+    """Run one command and return its exit code; errors are one sentence on stderr.
+
+    With DEEPSTEINER_DEBUG set, internal errors come with their trace.
+    """
+    from ..core.errors import InputError, MissingDependencyError
     from .app import app
 
     words = None if arguments is None else list(arguments)
     try:
         code = app(args=words, prog_name="deepsteiner", standalone_mode=False)
         sys.stdout.flush()
-    except DeepSteinerError as error:
+    except (InputError, MissingDependencyError) as error:
         return _fail(str(error))
     except BrokenPipeError:
         # The reader has gone; what is still buffered must not complain at exit.
@@ -43,7 +48,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         # Usage errors: their class lives in click or inside typer, depending on typer's version.
         if not hasattr(error, "format_message"):
-            raise
+            return _fail_within(error)
         return _fail(_usage_sentence(error.format_message(), getattr(error, "ctx", None)))
     return code if isinstance(code, int) else 0
 
@@ -53,6 +58,19 @@ def _usage_sentence(message: str, context: object) -> str:
     return f"{message.rstrip('.')} (see {command} --help)"
 
 
-def _fail(sentence: str) -> int:
+def _fail(sentence: str, code: int = BAD_INPUT) -> int:
     print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
-    return BAD_INPUT
+    return code
+
+
+def _fail_within(error: Exception) -> int:
+    """Report a fault of our own; its trace, with what repeats it, is shown where that is wanted."""
+    from ..core.errors import InternalError
+
+    if isinstance(error, MemoryError):
+        return _fail("the memory of this machine does not suffice; try fewer points")
+    if os.environ.get("DEEPSTEINER_DEBUG"):
+        traceback.print_exception(error)
+    words = str(error) if isinstance(error, InternalError) else f"{type(error).__name__}: {error}"
+    hint = "DEEPSTEINER_DEBUG=1 in the environment shows the trace and how to repeat it"
+    return _fail(f"internal error: {words} ({hint})", INTERNAL)

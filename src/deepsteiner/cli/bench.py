@@ -75,7 +75,8 @@ def bench(
     """
     from ..benchmark.job import Job, tasks_of
     from ..benchmark.optima import read_optima
-    from ..benchmark.runner import Bench, place_of, run_tasks
+    from ..benchmark.runner import Bench, run_tasks
+    from ..core.device import resolve_device
 
     if not output.endswith(".jsonl"):
         raise OptionError(f"--output must be a .jsonl file, got {output!r}")
@@ -88,7 +89,7 @@ def bench(
         d1=d1,
         models=models,
         count=count,
-        device=device if write_optima is not None else place_of(device),
+        device=device if write_optima is not None else resolve_device(device),
     )
     tasks = tasks_of(job)
     known = read_optima(optima) if optima is not None else None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import DeepSteinerError, TreeError
+from ..core.errors import InputError, MissingDependencyError, TreeError
 from ..core.geo import plane_of
 from ..core.points import as_points
 from ..core.solution import Solution
@@ -57,7 +57,7 @@ def _attempt(name: str, find: Callable[[], str]) -> Check:
     """Return the finding of a check that raises where it fails."""
     try:
         return Check(name, True, find())
-    except DeepSteinerError as error:
+    except (InputError, MissingDependencyError) as error:
         return Check(name, False, str(error))
 
 

@@ -79,12 +79,13 @@ def _generate_labels(
     """Write instances with their proven shortest trees to an .npz file."""
     from ..batch import solve_many
     from ..core.errors import OptionError
+    from ..datasets import check_split
     from ..learned.neural_labels import mixture, proven, save_labels
 
     if not output.endswith(".npz"):
         raise OptionError(f"a label file ends in .npz, got {output!r}")
     if kind == "mixture":
-        points = list(mixture(count, seed, split))
+        points = list(mixture(count, seed, check_split(split)))
     else:
         instances = instances_from_dataset(kind, count=count, split=split, seed=seed, n=n)
         points = [instance.points for instance in instances]

@@ -46,7 +46,9 @@ def instances_from_dataset(
 
     if count is not None and count < 1:
         raise OptionError(f"--count must be at least 1, got {count}")
-    data = datasets.load(name, count=count, split=split, seed=seed, n=n, path=file)
+    data = datasets.load(
+        name, count=count, split=datasets.check_split(split), seed=seed, n=n, path=file
+    )
     optima = [None] * len(data) if data.optimal_length is None else data.optimal_length.tolist()
     return [
         Instance(f"{name}[{index}]", points, optimum)

@@ -66,6 +66,7 @@ def _print_one(info: MethodInfo) -> None:
     console.print(f"guarantee: {info.guarantee}", markup=False)
     if info.needs:
         console.print(f"needs: {', '.join(info.needs)}", markup=False)
+    console.print(f"devices: {', '.join(info.devices)}", markup=False)
     console.print("options, as -o name=value:" if info.options else "no options", markup=False)
     for option in info.options:
         console.print(f"  {option.name}={option.default}  ({_accepted(option)})", markup=False)
@@ -76,6 +77,10 @@ def _accepted(option: OptionInfo) -> str:
     if option.choices is not None:
         words = " | ".join(option.choices)
         return f"{words} | None" if "None" in option.type else words
+    if option.models is not None:
+        from ..core.models import fitting_models
+
+        return f"{' | '.join(fitting_models(option.models))} | a folder"
     return option.type + _range(option.minimum, option.maximum)
 
 

@@ -7,9 +7,10 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from ..core.errors import FormatError
-from ..core.solution import Solution
+from ..core.solution import Solution, SolutionFormat
 
 SOLUTION_FORMATS = ("json", "jsonl", "geojson", "csv", "svg", "png", "pdf")
 PICTURE_FORMATS = ("png", "pdf", "svg")
@@ -57,12 +58,13 @@ def write_solution(solution: Solution, target: Target) -> None:
     if target.format == "jsonl":
         write_lines([solution_line(solution)], target)
         return
+    format = cast(SolutionFormat, target.format)
     if not target.is_stdout:
-        solution.save(target.path, format=target.format)
+        solution.save(target.path, format=format)
         return
     sys.stdout.flush()
-    binary = target.format in ("png", "pdf")
-    solution.save(sys.stdout.buffer if binary else sys.stdout, format=target.format)
+    binary = format in ("png", "pdf")
+    solution.save(sys.stdout.buffer if binary else sys.stdout, format=format)
 
 
 def solution_line(solution: Solution) -> str:

@@ -9,6 +9,7 @@ its second. Nothing is clipped or merged, and the candidates are made anew at ev
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -17,13 +18,17 @@ from .mst import minimum_spanning_tree
 from .options import option
 from .points import FloatArray, Frame, IntArray
 
-KINDS = ("mst", "knn", "all", "grid")
-EXTENTS = ("box", "unit")
+CandidateKind = Literal["mst", "knn", "all", "grid"]
+Extent = Literal["box", "unit"]
+KINDS: tuple[CandidateKind, ...] = get_args(CandidateKind)
+EXTENTS: tuple[Extent, ...] = get_args(Extent)
 
 __all__ = [
     "EXTENTS",
     "KINDS",
+    "CandidateKind",
     "CandidateOptions",
+    "Extent",
     "arcs",
     "candidate_points",
     "grid_box",
@@ -35,15 +40,13 @@ __all__ = [
 class CandidateOptions:
     """The options of every method that chooses among candidate points."""
 
-    candidates: str = option(
-        "mst", "arcs over mst edges, knn pairs or all pairs; or a grid", choices=KINDS
+    candidates: CandidateKind = option(
+        "mst", "arcs over mst edges, knn pairs or all pairs; or a grid"
     )
     k_star: int = option(9, "interior points on each arc", minimum=1, maximum=1000)
     k_neighbors: int = option(3, "nearest neighbours of each point (knn)", minimum=1, maximum=1000)
     grid: int = option(10, "grid points along each axis (grid)", minimum=1, maximum=1000)
-    extent: str = option(
-        "box", "the grid covers the points' bounding box or the unit square", choices=EXTENTS
-    )
+    extent: Extent = option("box", "the grid covers the points' bounding box or the unit square")
 
 
 def candidate_points(

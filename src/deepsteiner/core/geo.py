@@ -14,6 +14,7 @@ import numpy as np
 
 from .errors import MissingDependencyError, OptionError, PointsError
 from .points import FloatArray, as_points
+from .scalars import as_whole
 
 LONLAT = "EPSG:4326"
 
@@ -145,8 +146,9 @@ def crs_text(crs: Any) -> str:
     """Return the text of a system given as text, as an EPSG number or as a pyproj CRS."""
     if isinstance(crs, str) and crs.strip():
         return crs.strip()
-    if isinstance(crs, int) and not isinstance(crs, bool):
-        return f"EPSG:{crs}"
+    number = as_whole(crs)
+    if number is not None:
+        return f"EPSG:{number}"
     if hasattr(crs, "to_string"):
         return str(crs.to_string())
     raise OptionError(

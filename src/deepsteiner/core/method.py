@@ -3,8 +3,9 @@
 A method module holds `INFO` (a MethodInfo), `Options` (a dataclass of `option` fields) and
 `solve(run, options) -> Tree`. It may add `solve_batch(batch, options) -> BatchTrees`, which
 `solve_many` then uses for instances of one size of at most `BATCH_LIMIT` points (and where
-`can_batch(options)`, if the module has that, agrees). Heavy imports stay inside these functions,
-so that listing the methods is cheap and works without extras.
+`can_batch(options)`, if the module has that, agrees; on `BATCH_DEVICE`, if the module has that).
+Heavy imports stay inside these functions, so that listing the methods is cheap and works without
+extras.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .device import Place
 from .options import OptionInfo
 from .points import FloatArray, Frame, IntArray
 from .progress import Monitor
@@ -28,7 +30,8 @@ class MethodInfo:
 
     `guarantee` says what is known about the tree's length, `needs` names the packages beyond a
     plain install, `strict` promises Steiner points of degree 3 with 120-degree angles, and
-    `random` says that the seed matters.
+    `random` says that the seed matters. A method whose `devices` do not name "cuda" works on the
+    processor, whatever the device.
     """
 
     name: str
@@ -38,6 +41,7 @@ class MethodInfo:
     needs: tuple[str, ...] = ()
     strict: bool = False
     random: bool = False
+    devices: tuple[Place, ...] = ("cpu",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +55,7 @@ class Run:
     frame: Frame
     monitor: Monitor
     seed: int
-    device: str = "cpu"
+    device: Place = "cpu"
     trace: list[dict[str, Any]] | None = None
 
 
@@ -79,7 +83,7 @@ class Batch:
     shifts: FloatArray
     exponents: IntArray
     seeds: IntArray
-    device: str = "cpu"
+    device: Place = "cpu"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Method options: frozen dataclasses that check themselves and explain themselves.
 
 A method declares its options once, as dataclass fields made by `option`; names, types, ranges,
-choices and help texts for the API, the command line and the documentation all come from there.
+choices (of words, from a `Literal` type) and help texts for the API, the command line and the
+documentation all come from there.
 """
 
 from __future__ import annotations
@@ -12,28 +13,33 @@ import math
 import types
 import typing
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from .errors import OptionError
+from .models import Kind
+from .scalars import as_real, as_truth, as_whole
 
 T = TypeVar("T")
+
+# How much work a search may spend.
+EffortName = Literal["fast", "default", "best"]
+
+_MISFIT = object()
 
 
 def option(
     default: Any,
     help: str,
     *,
-    choices: Iterable[str] | None = None,
     minimum: float | None = None,
     maximum: float | None = None,
+    models: Kind | None = None,
 ) -> Any:
-    """Declare one option: its default, one line of help, and what values it accepts."""
-    meta = {
-        "help": help,
-        "choices": tuple(choices) if choices is not None else None,
-        "minimum": minimum,
-        "maximum": maximum,
-    }
+    """Declare one option: its default, one line of help, and what values it accepts.
+
+    `models` says that the value names a trained model, and of which kind.
+    """
+    meta = {"help": help, "minimum": minimum, "maximum": maximum, "models": models}
     return dataclasses.field(default=default, metadata=meta)
 
 
@@ -48,6 +54,7 @@ class OptionInfo:
     choices: tuple[str, ...] | None = None
     minimum: float | None = None
     maximum: float | None = None
+    models: Kind | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +67,11 @@ def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]
     hints = typing.get_type_hints(options_class)
     infos = {
         field.name: OptionInfo(
-            field.name, _type_name(hints[field.name]), field.default, **field.metadata
+            field.name,
+            _type_name(hints[field.name]),
+            field.default,
+            choices=_choices(hints[field.name]),
+            **field.metadata,
         )
         for field in dataclasses.fields(options_class)
     }
@@ -118,21 +129,16 @@ def _bool_from_text(text: str) -> bool:
 
 def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:
     where = f"option {info.name!r} of method {method!r}"
-    kinds = typing.get_args(hint) if _is_union(hint) else (hint,)
-    if (
-        isinstance(value, int)
-        and not isinstance(value, bool)
-        and int not in kinds
-        and float in kinds
-    ):
-        value = float(value)
-    if not any(_matches(value, kind) for kind in kinds):
+    fitted = next(
+        (fit for kind in _kinds(hint) if (fit := _fitted(value, kind)) is not _MISFIT), _MISFIT
+    )
+    if fitted is _MISFIT:
         raise OptionError(f"{where} must be {info.type}, got {value!r}")
-    if info.choices is not None and isinstance(value, str) and value not in info.choices:
+    if info.choices is not None and isinstance(fitted, str) and fitted not in info.choices:
         raise OptionError(f"{where} must be one of {', '.join(info.choices)}, got {value!r}")
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        _check_range(value, info, where)
-    return value
+    if isinstance(fitted, (int, float)) and not isinstance(fitted, bool):
+        _check_range(fitted, info, where)
+    return fitted
 
 
 def _check_range(value: float, info: OptionInfo, where: str) -> None:
@@ -144,20 +150,33 @@ def _check_range(value: float, info: OptionInfo, where: str) -> None:
         raise OptionError(f"{where} must be at most {info.maximum}, got {value!r}")
 
 
-def _is_union(hint: Any) -> bool:
-    return typing.get_origin(hint) in (typing.Union, types.UnionType)
+def _kinds(hint: Any) -> tuple[Any, ...]:
+    union = typing.get_origin(hint) in (typing.Union, types.UnionType)
+    return typing.get_args(hint) if union else (hint,)
 
 
-def _matches(value: Any, kind: Any) -> bool:
+def _fitted(value: Any, kind: Any) -> Any:
+    """Return the value as this kind, numpy's scalars as Python's, or _MISFIT."""
+    converter = {bool: as_truth, int: as_whole, float: as_real}.get(kind)
+    if converter is not None:
+        number = converter(value)
+        return _MISFIT if number is None else number
     if kind is Any:
-        return True
+        return value
     origin = typing.get_origin(kind) or kind
-    if origin is int:
-        return isinstance(value, int) and not isinstance(value, bool)
-    return isinstance(value, origin)
+    return value if isinstance(value, str if origin is Literal else origin) else _MISFIT
+
+
+def _choices(hint: Any) -> tuple[str, ...] | None:
+    words = [kind for kind in _kinds(hint) if typing.get_origin(kind) is Literal]
+    return typing.get_args(words[0]) if words else None
 
 
 def _type_name(hint: Any) -> str:
-    if _is_union(hint):
-        return " | ".join(_type_name(kind) for kind in typing.get_args(hint))
-    return "None" if hint is type(None) else getattr(hint, "__name__", str(hint))
+    return " | ".join(map(_kind_name, _kinds(hint)))
+
+
+def _kind_name(kind: Any) -> str:
+    if typing.get_origin(kind) is Literal:
+        return "str"  # all our literals are words
+    return "None" if kind is type(None) else str(getattr(kind, "__name__", kind))

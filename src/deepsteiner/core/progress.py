@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from .errors import OptionError
+from .scalars import as_real, as_truth
 
 StopReason = Literal["time_limit", "interrupted"]
 
@@ -77,7 +78,7 @@ class Monitor:
             progress = Progress(
                 self.elapsed(), phase, done, total, self._scaled(length), self._scaled(lower_bound)
             )
-            if self.on_progress(progress) is False:
+            if as_truth(self.on_progress(progress)) is False:
                 self.stop_reason = "interrupted"
                 return False
         if self.time_limit is not None and self.elapsed() >= self.time_limit:
@@ -93,8 +94,9 @@ def check_time_limit(time_limit: float | None) -> float | None:
     """Return the limit as a float, or refuse it."""
     if time_limit is None:
         return None
-    if isinstance(time_limit, bool) or not isinstance(time_limit, (int, float)):
+    seconds = as_real(time_limit)
+    if seconds is None:
         raise OptionError(f"time_limit must be a number of seconds or None, got {time_limit!r}")
-    if math.isnan(time_limit) or time_limit < 0:
+    if math.isnan(seconds) or seconds < 0:
         raise OptionError(f"time_limit must be at least 0 seconds, got {time_limit!r}")
-    return float(time_limit)
+    return seconds

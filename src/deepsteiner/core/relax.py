@@ -17,6 +17,7 @@ import numpy as np
 
 from .errors import OptionError
 from .points import FloatArray, IntArray
+from .scalars import as_whole
 from .threads import share
 from .trees import PackedTrees, check_tree, pack_one, ranges
 
@@ -84,8 +85,8 @@ def refine(
     >>> steiner.round(6).tolist()
     [[1.0, 0.57735]]
     """
-    _check_rounds(max_rounds)
-    fresh, _, links = _refine_packed(_as_tree(terminals, steiner, edges), max_rounds)
+    rounds = _check_rounds(max_rounds)
+    fresh, _, links = _refine_packed(_as_tree(terminals, steiner, edges), rounds)
     return fresh, links
 
 
@@ -103,7 +104,7 @@ def refine_batch(
     and the next n - 1 + its number of Steiner points rows of `edges`, which use its own indices.
     Each tree comes out as from `refine`, whatever the number of threads.
     """
-    _check_rounds(max_rounds)
+    rounds = _check_rounds(max_rounds)
     points = np.ascontiguousarray(terminals, dtype=np.float64)
     batch, n = points.shape[:2]
     trees = PackedTrees(
@@ -114,7 +115,7 @@ def refine_batch(
         _pairs(edges, np.int64),
     )
     trees.check()
-    return _refine_packed(trees, max_rounds)
+    return _refine_packed(trees, rounds)
 
 
 def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, IntArray, IntArray]:
@@ -161,6 +162,8 @@ def _as_tree(terminals: Any, steiner: Any, edges: Any) -> PackedTrees:
     return tree
 
 
-def _check_rounds(max_rounds: int) -> None:
-    if max_rounds < 1:
-        raise OptionError(f"max_rounds is at least 1, got {max_rounds}")
+def _check_rounds(max_rounds: int) -> int:
+    rounds = as_whole(max_rounds)
+    if rounds is None or rounds < 1:
+        raise OptionError(f"max_rounds must be a whole number from 1, got {max_rounds!r}")
+    return rounds

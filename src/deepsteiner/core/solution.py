@@ -12,6 +12,7 @@ import numpy as np
 
 from .errors import OptionError, TreeError
 from .points import FloatArray, IntArray, as_points
+from .scalars import as_real
 from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 Status = Literal["optimal", "feasible", "time_limit", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
+SolutionFormat = Literal["json", "geojson", "csv", "svg", "png", "pdf"]
 
 # More relays than this is a limit given in the wrong unit rather than a network.
 MOST_RELAYS = 10_000_000
@@ -30,6 +32,8 @@ class Solution:
 
     `terminals` are the input, bit for bit; nodes 0..n-1 of `edges` are terminals and the rows of
     `steiner_points` follow. `lower_bound` is a proven bound on the shortest tree, or None.
+    `status` is "optimal" when the length is within 1e-9 of that bound, relatively: proofs are made
+    in floating point and hold to no more digits than that.
     `crs` is set where the coordinates are geographic; `length` is then in metres, measured in
     the plane `plane_crs` in which the tree was solved.
     """
@@ -103,21 +107,22 @@ class Solution:
         Relays stand evenly spaced on straight edges, as few as possible; they are the last
         `info["relays"]` rows of `steiner_points`.
         """
-        if isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0:
+        longest = as_real(limit)
+        if longest is None or not longest > 0:
             raise OptionError(f"limit must be a length greater than 0, got {limit!r}")
         if self.info.get("relays"):
             raise OptionError("relays were already inserted; call with_max_edge on the bare tree")
         lengths = self.edge_lengths()
         # An edge of exactly k limits needs k - 1 relays; rounding must not add one.
-        pieces = np.maximum(np.ceil(lengths / limit * (1 - 1e-12)), 1.0)
+        pieces = np.maximum(np.ceil(lengths / longest * (1 - 1e-12)), 1.0)
         if pieces.sum() - len(pieces) > MOST_RELAYS:
             raise OptionError(
-                f"limit {limit:g} needs {pieces.sum() - len(pieces):.3g} relays on edges of up to "
-                f"{lengths.max():g}; at most {MOST_RELAYS} are inserted"
+                f"limit {longest:g} needs {pieces.sum() - len(pieces):.3g} relays on edges of up "
+                f"to {lengths.max():g}; at most {MOST_RELAYS} are inserted"
             )
         steiner, edges = self._insert_relays(pieces.astype(np.int64))
         count = len(steiner) - len(self.steiner_points)
-        info = {**self.info, "relays": count, "max_edge": float(limit)}
+        info = {**self.info, "relays": count, "max_edge": longest}
         return replace(self, steiner_points=steiner, edges=edges, info=info)
 
     def _insert_relays(self, pieces: IntArray) -> tuple[FloatArray, IntArray]:
@@ -176,13 +181,42 @@ class Solution:
 
         return solution_to_shapely(self)
 
+    @property
+    def __geo_interface__(self) -> dict[str, Any]:
+        """The edges as a GeoJSON-like MultiLineString, for `shapely.geometry.shape` and others.
+
+        It is a bare geometry, which shapely, geopandas (as a geometry of a GeoSeries), fiona and
+        plotting libraries all take; readers of features get theirs from `to_geojson`. Line k is
+        edge k, in the solution's own coordinates; between repeated terminals it has length 0,
+        which shapely draws and measures but does not call valid.
+        """
+        from ..io.export import solution_to_geometry
+
+        return solution_to_geometry(self)
+
+    def to_scipy_sparse(self) -> Any:
+        """Return the edge lengths as a symmetric scipy `csr_array` over all nodes.
+
+        Nodes are numbered as in `edges`. Each edge is stored twice, also where its length is 0,
+        between repeated terminals: such entries are explicit zeros, which `scipy.sparse.csgraph`
+        takes for edges, but which vanish when the array is made dense or `eliminate_zeros` is
+        called.
+
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [3, 4], [3, 4]], "mst").to_scipy_sparse().nnz
+        4
+        """
+        from ..io.export import solution_to_scipy_sparse
+
+        return solution_to_scipy_sparse(self)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the tree with matplotlib and return the axes."""
         from ..viz.plot import plot_solution
 
         return plot_solution(self, ax)
 
-    def save(self, path: str | Path | IO[Any], *, format: str | None = None) -> None:
+    def save(self, path: str | Path | IO[Any], *, format: SolutionFormat | None = None) -> None:
         """Write the solution; the suffix decides: json, geojson, csv, svg, png or pdf."""
         from ..io.solution_files import save_solution
 

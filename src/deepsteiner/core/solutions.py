@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import TreeError
 from .points import FloatArray
-from .solution import STATUSES, Solution
+from .solution import STATUSES, Solution, Status
 from .trees import LENGTH_TOLERANCE, PackedTrees, check_strict
 
 
@@ -36,7 +36,7 @@ class Solutions(Sequence[Solution]):
         return len(self.lengths)
 
     @property
-    def statuses(self) -> list[str]:
+    def statuses(self) -> list[Status]:
         """The status of every member."""
         return [STATUSES[code] for code in self.status_codes]
 

@@ -23,15 +23,22 @@ def start_tree(start: Solution, points: FloatArray, frame: Frame) -> tuple[Float
     steiner = frame.into(start.steiner_points)
     if len(ties) == 0:
         return steiner, np.array(start.edges)
-    names = np.concatenate((owner, len(points) + np.arange(len(steiner))))
-    return steiner, _spanning(np.concatenate((points, steiner)), names[start.edges])
+    return steiner, merged_edges(points, owner, steiner, start.edges)
 
 
-def _spanning(nodes: FloatArray, edges: IntArray) -> IntArray:
-    """Return the shortest spanning tree among connected edges that may have cycles."""
+def merged_edges(
+    points: FloatArray, owner: IntArray, steiner: FloatArray, edges: IntArray
+) -> IntArray:
+    """Return the edges of a tree over terminals as a tree over the points that stand for them.
+
+    `owner` says which point stands for each terminal. Where merging closes a cycle, its longest
+    edge goes.
+    """
     from .mst_kernels import kruskal, squared_lengths
 
-    edges = np.ascontiguousarray(edges)
+    nodes = np.concatenate((points, steiner))
+    names = np.concatenate((owner, len(points) + np.arange(len(steiner))))
+    merged = np.ascontiguousarray(names[edges])
     tree = np.empty((len(nodes) - 1, 2), dtype=np.int64)
-    kruskal(len(nodes), edges, np.argsort(squared_lengths(nodes, edges), kind="stable"), tree)
+    kruskal(len(nodes), merged, np.argsort(squared_lengths(nodes, merged), kind="stable"), tree)
     return tree

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..core.errors import InternalError
 from ..core.waiting import Stopped, waited
 from .concat_piece import Piece
 
@@ -181,7 +182,7 @@ class _Concatenation:
     def _check_tree(self) -> None:
         """Nothing that is not a tree over all terminals ever leaves this module."""
         if not _is_tree(self.whole, self.best):
-            raise RuntimeError("The chosen full Steiner trees do not form a tree: this is a bug.")
+            raise InternalError("the chosen full Steiner trees do not form a tree")
 
     def _survey(self) -> None:
         """Assemble the best tree and the bound from what is chosen and the open jobs."""

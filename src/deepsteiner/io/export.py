@@ -1,4 +1,4 @@
-"""Solutions for other libraries: networkx, shapely and GeoJSON."""
+"""Solutions for other libraries: networkx, scipy, shapely and GeoJSON."""
 
 from __future__ import annotations
 
@@ -48,7 +48,24 @@ def solution_to_shapely(solution: Solution) -> Any:
         import shapely
     except ImportError:
         raise _missing("shapely") from None
-    return shapely.MultiLineString(solution.coordinates[solution.edges].tolist())
+    return shapely.geometry.shape(solution_to_geometry(solution))
+
+
+def solution_to_geometry(solution: Solution) -> dict[str, Any]:
+    """Return the edges as the mapping of a MultiLineString, in the order of `edges`."""
+    lines = solution.coordinates[solution.edges].tolist()
+    return {"type": "MultiLineString", "coordinates": lines}
+
+
+def solution_to_scipy_sparse(solution: Solution) -> Any:
+    """Return the edge lengths as a symmetric csr_array; zeros are stored as well."""
+    from scipy.sparse import csr_array
+
+    ends = solution.edges.astype(np.int32)  # what scipy's graph routines want
+    rows, columns = np.concatenate((ends, ends[:, ::-1])).T
+    lengths = np.tile(solution.edge_lengths(), 2)
+    size = len(solution.coordinates)
+    return csr_array((lengths, (rows, columns)), shape=(size, size))
 
 
 def solution_to_geojson(solution: Solution) -> dict[str, Any]:

@@ -7,14 +7,15 @@ import json
 import math
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..core.errors import FormatError, OptionError, TreeError
 from ..core.geo import GeoPoints
 from ..core.points import FloatArray, IntArray, as_points
-from ..core.solution import STATUSES, Solution
+from ..core.scalars import as_real, as_whole
+from ..core.solution import STATUSES, Solution, SolutionFormat
 from .atomic import atomic_write
 from .export import solution_to_geojson
 from .json_points import MEMBER, parse_json
@@ -23,7 +24,7 @@ from .solution_geojson import dict_from_geojson
 from .sources import PathOrStream, Source, read_source, suffix_of, write_target
 
 FORMAT_VERSION = 1
-SOLUTION_FORMATS = ("json", "geojson", "csv", "svg", "png", "pdf")
+SOLUTION_FORMATS: tuple[SolutionFormat, ...] = get_args(SolutionFormat)
 READABLE_FORMATS = ("json", "geojson", "csv")
 FIELDS = (
     "format",
@@ -181,7 +182,8 @@ def _checked_solution(data: Any, name: str) -> Solution:
         plane_crs=None if data["plane_crs"] is None else _typed(data, "plane_crs", str, name),
     )
     relays = solution.info.get("relays", 0)
-    if not isinstance(relays, int) or not 0 <= relays <= len(solution.steiner_points):
+    count = as_whole(relays)
+    if count is None or not 0 <= count <= len(solution.steiner_points):
         raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays!r}")
     try:
         return solution.validate()
@@ -215,10 +217,10 @@ def _is_empty(value: Any) -> bool:
 
 
 def _real(data: Mapping[str, Any], field: str, name: str) -> float:
-    value = data[field]
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
-        raise FormatError(f"{name}: {field!r} must be a finite number, got {value!r}")
-    return float(value)
+    value = as_real(data[field])
+    if value is None or not math.isfinite(value):
+        raise FormatError(f"{name}: {field!r} must be a finite number, got {data[field]!r}")
+    return value
 
 
 def _typed(data: Mapping[str, Any], field: str, kind: type, name: str) -> Any:

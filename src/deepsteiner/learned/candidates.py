@@ -9,7 +9,7 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ..core.candidates import EXTENTS, KINDS
+from ..core.candidates import EXTENTS, KINDS, CandidateKind, Extent
 from ..core.errors import OptionError
 
 
@@ -17,11 +17,11 @@ from ..core.errors import OptionError
 class CandidateSpec:
     """Which candidates a policy chooses among; the meaning of the fields is that of `core`."""
 
-    kind: str = "mst"
+    kind: CandidateKind = "mst"
     k_star: int = 9
     k_neighbors: int = 3
     grid: int = 10
-    extent: str = "unit"
+    extent: Extent = "unit"
 
     def __post_init__(self) -> None:
         for name, value, known in (("kind", self.kind, KINDS), ("extent", self.extent, EXTENTS)):

@@ -22,22 +22,16 @@ from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 
-from ..core.errors import DeepSteinerError, FormatError
+from ..core.errors import FormatError, InputError
+from ..core.models import CARD, DESCRIPTIONS, WEIGHTS, ModelFiles, read_model
 from ..io.atomic import atomic_write
 from .candidates import CandidateSpec
 from .network import NetworkConfig, Policy
 
 FORMAT = 1
-WEIGHTS, CONFIG, CARD = "weights.safetensors", "config.json", "card.md"
-SHIPPED = Path(__file__).resolve().parents[1] / "models"
-PICKLES = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin")
+CONFIG = DESCRIPTIONS["policy"]
 
 Section = TypeVar("Section", NetworkConfig, CandidateSpec)
-
-
-def shipped_models() -> list[str]:
-    """Return the names of the models that come with the package."""
-    return sorted(config.parent.name for config in SHIPPED.glob(f"*/{CONFIG}"))
 
 
 def save(
@@ -84,11 +78,16 @@ def load(
 
     Whatever is wrong with it is said in one sentence.
     """
-    folder = find(model)
-    meta = describe(folder)
+    return build(read_model(model, "policy"), device)
+
+
+def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[str, Any]]:
+    """Return (policy in eval mode, description) from the files of a model."""
+    folder = files.folder
+    meta = _description(files)
     config = _section(NetworkConfig, meta.get("network"), "network", folder)
     _section(CandidateSpec, meta.get("candidates"), "candidates", folder)
-    tensors = _read_tensors(folder / WEIGHTS)
+    tensors = _read_tensors(files)
     policy = Policy(config)
     _check_tensors(policy, tensors, folder)
     kept = policy.state_dict()
@@ -111,35 +110,12 @@ def candidate_spec(meta: Mapping[str, Any]) -> CandidateSpec:
     return CandidateSpec(**meta["candidates"])
 
 
-def find(model: str | os.PathLike[str]) -> Path:
-    """Return the folder of a model, given by a shipped name or a path."""
-    path = Path(model)
-    if path.suffix in PICKLES and not path.is_dir():
-        raise FormatError(
-            f"{str(model)!r} is a pickle, which could run any program when loaded; a model is a "
-            f"folder with {WEIGHTS} and {CONFIG}"
-        )
-    if isinstance(model, str) and model in shipped_models():
-        return SHIPPED / model
-    if not path.is_dir():
-        known = ", ".join(shipped_models()) or "none"
-        raise FormatError(
-            f"no model {str(model)!r}: give a folder with {WEIGHTS} and {CONFIG}, or one of the "
-            f"shipped models ({known})"
-        )
-    for name in (CONFIG, WEIGHTS):
-        if not (path / name).is_file():
-            pickles = [one.name for one in path.iterdir() if one.suffix in PICKLES]
-            hint = f"; {pickles[0]} is a pickle and is never loaded" if pickles else ""
-            raise FormatError(f"model {str(model)!r} has no file {name}{hint}")
-    return path
-
-
-def describe(folder: Path) -> dict[str, Any]:
+def _description(files: ModelFiles) -> dict[str, Any]:
     """Return the description of a model, its format checked."""
+    folder = files.folder
     try:
-        meta = json.loads((folder / CONFIG).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        meta = json.loads(files.description)
+    except (ValueError, RecursionError):
         raise FormatError(f"{folder / CONFIG} is not readable JSON") from None
     version = meta.get("format") if isinstance(meta, dict) else None
     if isinstance(version, bool) or not isinstance(version, int) or version < 1:
@@ -165,12 +141,12 @@ def _section(kind: type[Section], values: Any, name: str, folder: Path) -> Secti
         )
     try:
         return kind(**values)
-    except DeepSteinerError as error:
+    except InputError as error:
         raise FormatError(f"{folder / CONFIG}: {error}") from None
 
 
-def _read_tensors(path: Path) -> dict[str, torch.Tensor]:
-    content = path.read_bytes()
+def _read_tensors(files: ModelFiles) -> dict[str, torch.Tensor]:
+    path, content = files.folder / WEIGHTS, files.weights
     if content[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise FormatError(f"{path} is a pickle, not a safetensors file; it is not loaded")
     try:

@@ -15,15 +15,19 @@ import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
+from ..core.candidates import CandidateKind, Extent
 from ..core.errors import FormatError, OptionError
 from ..core.options import OptionInfo, describe, option
 
 SHIPPED = Path(__file__).parent / "configs"
-DEVICES = ("cpu", "cuda", "auto")
 # The paper's three, and Algorithm 1 itself: the length that counts in the end.
-CRITERIA = ("first_increment", "first_selection", "all_selection", "inference")
+Criterion = Literal["first_increment", "first_selection", "all_selection", "inference"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+Norm = Literal["batch", "layer"]
+Inputs = Literal["raw", "edge"]
+Decoder = Literal["paper", "released"]
 
 T = TypeVar("T")
 
@@ -53,11 +57,11 @@ class ValidationConfig:
 class CandidatesConfig:
     """[candidates]: where Steiner points may lie."""
 
-    kind: str = option("mst", "the arcs of which pairs", choices=("mst", "knn", "all", "grid"))
+    kind: CandidateKind = option("mst", "the arcs of which pairs")
     k_star: int = option(9, "interior points of an arc", minimum=1)
     k_neighbors: int = option(3, "neighbours of a point, for knn", minimum=1)
     grid: int = option(10, "points of one side of the grid", minimum=1)
-    extent: str = option("unit", "what the grid covers", choices=("unit", "points"))
+    extent: Extent = option("unit", "what the grid covers")
 
 
 @dataclass(frozen=True)
@@ -68,19 +72,17 @@ class NetworkOptions:
     dim: int = option(128, "width of an embedding", minimum=1)
     heads: int = option(8, "heads of an attention", minimum=1)
     ff: int = option(512, "width of a feed-forward layer", minimum=1)
-    norm: str = option("batch", "normalisation", choices=("batch", "layer"))
-    inputs: str = option("raw", "what a candidate is described by", choices=("raw", "edge"))
-    decoder: str = option(
-        "paper", "the decoder as printed or as released", choices=("paper", "released")
-    )
+    norm: Norm = option("batch", "normalisation")
+    inputs: Inputs = option("raw", "what a candidate is described by")
+    decoder: Decoder = option("paper", "the decoder as printed or as released")
 
 
 @dataclass(frozen=True)
 class TrainConfig:
     """[train]: the loop that all objectives share."""
 
-    objective: str = option("reinforce", "what is minimised", choices=("reinforce", "distill"))
-    criterion: str = option("first_selection", "when a training rollout stops", choices=CRITERIA)
+    objective: Literal["reinforce", "distill"] = option("reinforce", "what is minimised")
+    criterion: Criterion = option("first_selection", "when a training rollout stops")
     batch: int = option(32, "instances of one step, over all processes", minimum=1)
     epochs: int = option(100, "epochs in all", minimum=1)
     minutes: float = option(
@@ -89,11 +91,11 @@ class TrainConfig:
         minimum=0.0,
     )
     learning_rate: float = option(5e-5, "Adam's learning rate, at its highest", minimum=0.0)
-    schedule: str = option("constant", "learning rate over time", choices=("constant", "cosine"))
+    schedule: Literal["constant", "cosine"] = option("constant", "learning rate over time")
     warmup: int = option(0, "steps over which the learning rate rises from 0", minimum=0)
     clip: float = option(1.0, "largest gradient norm; 0 does not clip", minimum=0.0)
-    precision: str = option(
-        "float32", "arithmetic of the network", choices=("float32", "bfloat16", "float64")
+    precision: Literal["float32", "bfloat16", "float64"] = option(
+        "float32", "arithmetic of the network"
     )
     compile: bool = option(False, "compile the network (worth it on a GPU, for long runs)")
     seed: int = option(0, "seed of the weights and of every random choice", minimum=0)

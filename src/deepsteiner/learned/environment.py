@@ -22,9 +22,9 @@ from torch import Tensor
 
 from ..core.errors import OptionError
 from .candidates import Candidates, CandidateSpec, candidates
+from .config import CRITERIA, Criterion
 from .spanning import insert, lookahead, spanning_tree
 
-CRITERIA = ("first_increment", "first_selection", "all_selection", "inference")
 # Sums of the same lengths in another order may differ by this many units of rounding.
 _ROUNDING = 16
 
@@ -80,7 +80,9 @@ _TENSORS = tuple(
 class Environment:
     """The rules: which candidates there are, and when an instance stops."""
 
-    def __init__(self, spec: CandidateSpec | None = None, criterion: str = "inference") -> None:
+    def __init__(
+        self, spec: CandidateSpec | None = None, criterion: Criterion = "inference"
+    ) -> None:
         if criterion not in CRITERIA:
             raise OptionError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
         self.spec = spec or CandidateSpec()

@@ -155,7 +155,7 @@ def validation_set(
 
 
 def _named(
-    data: DataConfig, count: int, split: str = "train", seed: int | None = None
+    data: DataConfig, count: int, split: datasets.Split = "train", seed: int | None = None
 ) -> datasets.Dataset:
     chosen = data.seed if seed is None else seed
     return datasets.load(data.name, count=count, split=split, seed=chosen, n=data.n)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -26,11 +27,12 @@ from torch.nn import functional
 
 from ..core.errors import OptionError
 from .candidates import Candidates
+from .config import Decoder, Inputs, Norm
 from .group import sum_over_processes
 
-NORMS = ("batch", "layer")
-INPUTS = ("raw", "edge")
-DECODERS = ("paper", "released")
+NORMS: tuple[Norm, ...] = get_args(Norm)
+INPUTS: tuple[Inputs, ...] = get_args(Inputs)
+DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
 # without any candidate give no NaN.
@@ -49,9 +51,9 @@ class NetworkConfig:
     dim: int = 128
     heads: int = 8
     ff: int = 512
-    norm: str = "batch"
-    inputs: str = "raw"
-    decoder: str = "paper"
+    norm: Norm = "batch"
+    inputs: Inputs = "raw"
+    decoder: Decoder = "paper"
 
     def __post_init__(self) -> None:
         for name in ("layers", "dim", "heads", "ff"):

@@ -44,13 +44,13 @@ class Label:
     edges: IntArray
 
 
-def mixture(count: int, seed: int, split: str = "train") -> Iterator[FloatArray]:
+def mixture(count: int, seed: int, split: datasets.Split = "train") -> Iterator[FloatArray]:
     """Yield about `count` instances of all kinds; train, validation and test are disjoint."""
     for _, points in _with_kinds(count, seed, split):
         yield points
 
 
-def _with_kinds(count: int, seed: int, split: str) -> Iterator[tuple[str, FloatArray]]:
+def _with_kinds(count: int, seed: int, split: datasets.Split) -> Iterator[tuple[str, FloatArray]]:
     for kind, n, share in MIXTURE:
         few = max(1, round(count * share))
         if kind == "tight":
@@ -61,7 +61,7 @@ def _with_kinds(count: int, seed: int, split: str) -> Iterator[tuple[str, FloatA
             yield kind, points
 
 
-def _tight(n: int, count: int, seed: int, split: str) -> Iterator[FloatArray]:
+def _tight(n: int, count: int, seed: int, split: datasets.Split) -> Iterator[FloatArray]:
     """Yield clusters whose spread is anything from a 500th to a tenth of the extent."""
     for number in range(count):
         stream = (seed, datasets.SPLITS.index(split), number)
@@ -107,7 +107,7 @@ def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]
     """Return the kind of every label of a file: its instances are drawn again and recognised."""
     match source_of(path).split():
         case ["mixture", count, seed, split] if count.isdecimal() and seed.isdecimal():
-            drawn = _with_kinds(int(count), int(seed), split)
+            drawn = _with_kinds(int(count), int(seed), datasets.check_split(split))
             kinds = {points.tobytes(): kind for kind, points in drawn}
             return [kinds.get(label.points.tobytes(), "unknown") for label in labels]
     raise FormatError(f"{os.fspath(path)} does not say how its instances were drawn")

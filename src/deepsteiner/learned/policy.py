@@ -6,17 +6,16 @@ and the tree is the spanning tree of terminals and Steiner points, made anew in 
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..core.errors import MissingDependencyError, PointsError
+from ..core.device import Place, load_torch
+from ..core.errors import PointsError
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, instance_seed, pack
+from ..core.models import ModelFiles, read_model
 from ..core.mst import minimum_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray
@@ -42,19 +41,15 @@ SMALLEST_SIDE = 0.5
 class Options:
     """The policy's options."""
 
-    model: str = option("mst-d1", "a shipped model or the folder of one")
-    decode: str = option(
-        "greedy", "how the model is asked for points", choices=("greedy", "sample", "beam")
-    )
+    model: str = option("mst-d1", "a shipped model or the folder of one", models="policy")
+    decode: Literal["greedy", "sample", "beam"] = option("greedy", "how the model gives points")
     samples: int = option(16, "trees to draw, the greedy one among them", minimum=1, maximum=10_000)
     beam: int = option(4, "trees to keep in the beam", minimum=1, maximum=100)
     augment: bool = option(False, "also try the seven other symmetric images of the instance")
     refine: bool = option(False, "relax the final tree and repair its angles")
     normalize: bool = option(True, "map instances of other scales to the model's training box")
-    precision: str = option(
-        "auto",
-        "of the network; auto is bfloat16 on CUDA and float32 elsewhere",
-        choices=("auto", "float32", "bfloat16"),
+    precision: Literal["auto", "float32", "bfloat16"] = option(
+        "auto", "of the network; auto is bfloat16 on CUDA and float32 elsewhere"
     )
     graphs: bool = option(
         False, "on CUDA, record greedy games of small batches: faster when sizes come again"
@@ -67,6 +62,7 @@ INFO = MethodInfo(
     guarantee="never longer than the spanning tree",
     options=describe(Options),
     needs=("torch",),
+    devices=("cpu", "cuda"),
 )
 
 
@@ -310,38 +306,23 @@ def _tensor(array: FloatArray, player: Player) -> Tensor:
     return torch.from_numpy(np.ascontiguousarray(array)).to(device)
 
 
-def _player(options: Options, device: str) -> Player:
+def _player(options: Options, device: Place) -> Player:
     """Return the model ready to play on a device."""
-    _import_torch()
-    from .checkpoint import candidate_spec, find
+    load_torch("method 'policy'")
+    from .checkpoint import candidate_spec
     from .decoding import Player
-    from .device import resolve
 
-    place = resolve(device)
-    folder = find(options.model)
-    stamp = tuple((folder / name).stat().st_mtime_ns for name in sorted(os.listdir(folder)))
-    policy, meta = _loaded(folder, stamp, place.type)
+    policy, meta = _loaded(read_model(options.model, "policy"), device)
     precision = options.precision
     if precision == "auto":
-        precision = "bfloat16" if place.type == "cuda" else "float32"
+        precision = "bfloat16" if device == "cuda" else "float32"
     return Player(policy, candidate_spec(meta), precision, graphs=options.graphs)
 
 
 @lru_cache(maxsize=4)
-def _loaded(folder: Path, stamp: tuple[int, ...], device: str) -> Any:
-    """Load a model once; `stamp` tells changed files apart."""
-    from .checkpoint import load
+def _loaded(files: ModelFiles, device: Place) -> Any:
+    """Build a model once for each content of its files."""
+    from .checkpoint import build
+    from .device import torch_device
 
-    return load(folder, device)
-
-
-def _import_torch() -> None:
-    if "torch" not in sys.modules:
-        # Threads that spin while they wait make a busy machine many times slower.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    try:
-        import torch  # noqa: F401
-    except ImportError:
-        raise MissingDependencyError(
-            "method 'policy' needs torch; install it with: pip install 'deepsteiner[learn]'"
-        ) from None
+    return build(files, torch_device(device))

@@ -19,9 +19,9 @@ from typing import Any
 import torch
 
 from ..core.errors import FormatError, OptionError
+from ..core.models import DESCRIPTIONS, find_model
 from ..core.points import FloatArray
 from ..io.atomic import atomic_write
-from . import checkpoint
 from . import device as devices
 from .candidates import CandidateSpec
 from .config import Config, PretrainConfig, as_tables, from_tables
@@ -243,7 +243,7 @@ def _policy(config: Config, device: torch.device, dtype: torch.dtype) -> tuple[P
         policy = Policy(NetworkConfig(**asdict(config.network)))
     note = None
     if config.train.start is not None:
-        source = checkpoint.find(config.train.start)
+        source = find_model(config.train.start, "policy", "tour")
         moved = transfer(read_weights(source), policy)
         if not moved.loaded:
             raise OptionError(f"train.start: no tensor of {source} fits this network")
@@ -254,11 +254,11 @@ def _policy(config: Config, device: torch.device, dtype: torch.dtype) -> tuple[P
 def _seen_by_start(start: str | None) -> int:
     """Return how many instances the policy has seen that a training begins with, itself or before.
 
-    Tours do not count, and nothing is known of a folder without a description.
+    Tours do not count.
     """
-    described = checkpoint.find(start) / "config.json" if start is not None else None
-    if described is None or not described.is_file():
+    if start is None:
         return 0
+    described = find_model(start, "policy", "tour") / DESCRIPTIONS["policy"]
     meta = json.loads(described.read_text(encoding="utf-8"))
     if "candidates" not in meta:
         return 0

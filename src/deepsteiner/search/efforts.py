@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..core.options import EffortName
 from .regions import RegionPass
 from .windows import Pass
 
@@ -43,7 +44,7 @@ _WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
 _WIDEST = (Pass(3000, 1e7), Pass(3000, 1e7))
 _REGIONS = 2 * (RegionPass(120),) + 2 * (RegionPass(300, 1e6, 50_000),)
 
-EFFORTS = {
+EFFORTS: dict[EffortName, Effort] = {
     "fast": Effort(4, _NARROW),
     "default": Effort(5, _WIDE, 12_000, 60, _REGIONS),
     "best": Effort(5, _WIDE, 12_000, 60, _REGIONS, _WIDEST, 400, 2000, 10),

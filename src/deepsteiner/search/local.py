@@ -30,7 +30,7 @@ import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.mst import finishing_seconds, path_through_strips
-from ..core.options import describe, option
+from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
 from ..core.relax import refine, refine_batch
@@ -66,7 +66,7 @@ SMALL_WORK, SMALL_WIDEST = 4e5, 100_000
 class Options:
     """Local's options."""
 
-    effort: str = option("default", "how much work to spend", choices=tuple(EFFORTS))
+    effort: EffortName = option("default", "how much work to spend")
     start: Solution | None = option(None, "a Solution of the same points to begin from")
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1

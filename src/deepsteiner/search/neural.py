@@ -16,12 +16,13 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from ..core.device import Place
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.options import describe, option
+from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.relax import refine, refine_batch
 from ..core.solution import Solution
@@ -71,7 +72,7 @@ class Learned:
 _NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
 _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
-EFFORTS = {
+EFFORTS: dict[EffortName, Learned] = {
     "fast": Learned(5, False, -7.0, 80, 0, 1, (Pass(60),), _NARROW[:2]),
     "default": Learned(6, True, -10.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
     "best": Learned(6, True, -14.0, 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
@@ -82,14 +83,12 @@ EFFORTS = {
 class Options:
     """Neural's options."""
 
-    effort: str = option("default", "how much work to spend", choices=tuple(EFFORTS))
-    pieces: str = option(
-        "third",
-        "what is solved exactly: nothing, pieces of up to a third of the points, or any",
-        choices=("none", "third", "any"),
+    effort: EffortName = option("default", "how much work to spend")
+    pieces: Literal["none", "third", "any"] = option(
+        "third", "what is solved exactly: nothing, pieces of up to a third of the points, or any"
     )
     start: Solution | None = option(None, "a Solution of the same points to begin from")
-    model: str | None = option(None, "the folder of another model")
+    model: str = option("neural", "a shipped model or the folder of one", models="neural")
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
@@ -101,6 +100,7 @@ INFO = MethodInfo(
     guarantee="never longer than the spanning tree; about 0.005 % above the optimum in practice",
     options=describe(Options),
     strict=True,
+    devices=("cpu", "cuda"),
 )
 
 
@@ -136,7 +136,7 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 class _Small:
     """Instances of one size on their way through the kernel, in padded arrays."""
 
-    def __init__(self, points: FloatArray, options: Options, device: str) -> None:
+    def __init__(self, points: FloatArray, options: Options, device: Place) -> None:
         count, n = points.shape[:2]
         self.points = points
         self.device = device

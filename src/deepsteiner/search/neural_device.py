@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import MissingDependencyError, OptionError
+from ..core.device import Place, load_torch
 from ..core.points import Array, FloatArray
 from ..core.threads import share
 from .neural_weights import Weights
@@ -27,22 +27,13 @@ Forward = Callable[[Array, Array, Array], Array]
 LINKS_AT_ONCE = 1 << 27
 
 
-def place(name: str) -> torch.device:
-    """Return torch's device of that name, or say in one sentence why it cannot be had."""
-    try:
-        import torch
-    except ImportError:
-        raise MissingDependencyError(
-            f"neural on device {name!r} needs torch: pip install 'deepsteiner[learn]'"
-        ) from None
-    if name == "cuda" and not torch.cuda.is_available():
-        raise OptionError(
-            "device 'cuda' was asked for, but torch finds no CUDA device; use 'cpu' or 'auto'"
-        )
-    return torch.device(name)
+def place(name: Place) -> torch.device:
+    """Return torch's device of that name."""
+    found: torch.device = load_torch(f"'neural' on device {name!r}").device(name)
+    return found
 
 
-def forward_on(name: str, weights: Weights, at_once: int = LINKS_AT_ONCE) -> Forward:
+def forward_on(name: Place, weights: Weights, at_once: int = LINKS_AT_ONCE) -> Forward:
     """Return the network as a function that works on a device."""
     device = place(name)
 

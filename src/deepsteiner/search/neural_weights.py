@@ -9,26 +9,31 @@ from pathlib import Path
 import numpy as np
 
 from ..core.errors import FormatError
+from ..core.models import DESCRIPTIONS, WEIGHTS, ModelFiles, read_model
 from ..core.points import Array
 
-SHIPPED = Path(__file__).resolve().parents[1] / "models" / "neural"
 FORMAT = 1
 
 Weights = tuple[Array, Array, Array, Array, Array, Array, Array]
 
 
-@lru_cache(maxsize=4)
-def load_weights(folder: str | None = None) -> Weights:
-    """Return (input, bias, own, bias, message, output, bias) of the shipped or another model.
+def load_weights(model: str = "neural") -> Weights:
+    """Return (input, bias, own, bias, message, output, bias) of a shipped model or of a folder.
 
     The rounds' matrices stand behind each other in three-dimensional arrays; a model may have none.
     """
+    return _built(read_model(model, "neural"))
+
+
+@lru_cache(maxsize=4)
+def _built(files: ModelFiles) -> Weights:
+    """Arrange the weights once for each content of a model's files."""
     from .neural_graph_kernels import RELATIONS
     from .vector_kernels import WIDTH
 
-    path = SHIPPED if folder is None else Path(folder)
-    rounds = _rounds(path)
-    tensors = _tensors(path / "weights.safetensors")
+    path = files.folder
+    rounds = _rounds(files)
+    tensors = _tensors(files)
     try:
         each = [
             [tensors[f"{part}.{k}.{kind}"] for k in range(rounds)]
@@ -59,28 +64,28 @@ def _stacked(rounds: list[Array], shape: tuple[int, ...]) -> Array:
     return np.ascontiguousarray(np.stack(rounds))
 
 
-def _rounds(path: Path) -> int:
+def _rounds(files: ModelFiles) -> int:
     """Return the number of rounds that a model's description gives."""
+    name = str(files.folder / DESCRIPTIONS["neural"])
     try:
-        facts = json.loads((path / "neural.json").read_text(encoding="utf-8"))
+        facts = json.loads(files.description)
         version, rounds = facts["format"], int(facts["rounds"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise FormatError(
-            f"no model {str(path)!r}: give a folder with neural.json and weights.safetensors"
-        ) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise FormatError(f"{name} does not describe a model of method 'neural'") from None
     if version != FORMAT or rounds < 0:
-        raise FormatError(f"model {str(path)!r} has format {version}; this version reads {FORMAT}")
+        raise FormatError(f"{name} has format {version}; this version reads {FORMAT}")
     return rounds
 
 
-def _tensors(path: Path) -> dict[str, Array]:
+def _tensors(files: ModelFiles) -> dict[str, Array]:
     from safetensors import SafetensorError
     from safetensors.numpy import load
 
     try:
-        return {name: value.astype(np.float32) for name, value in load(path.read_bytes()).items()}
-    except (OSError, SafetensorError, ValueError, KeyError):
-        raise FormatError(f"{path} is missing or damaged: it is no safetensors file") from None
+        return {name: value.astype(np.float32) for name, value in load(files.weights).items()}
+    except (SafetensorError, ValueError, KeyError):
+        path = files.folder / WEIGHTS
+        raise FormatError(f"{path} is damaged: it is no safetensors file") from None
 
 
 def _check(path: Path, weights: Weights) -> None:

@@ -19,7 +19,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from .. import __version__, datasets
-from ..core.errors import DeepSteinerError
+from ..core.errors import InputError
 from . import errors, examples
 from .guard import Guard, on_internal_error, own_names
 from .jobs import Answer, Job
@@ -147,7 +147,7 @@ def _add_facts(app: FastAPI, pool: Pool) -> None:
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
         try:
             points = datasets.load(SAMPLES[name], count=1, n=size, seed=seed)[0]
-        except DeepSteinerError as error:
+        except InputError as error:
             raise Refusal(422, str(error)) from None
         return {"points": points.tolist()}
 

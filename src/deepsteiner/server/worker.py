@@ -18,7 +18,7 @@ import time
 import traceback
 from typing import Any, BinaryIO
 
-from ..core.errors import DeepSteinerError, MissingDependencyError
+from ..core.errors import InputError, MissingDependencyError
 from ..core.progress import Progress
 from . import tasks
 from .frames import REQUEST, Reply, pack_reply
@@ -88,7 +88,7 @@ class Worker:
             payload = tasks.TASKS[task](arguments, channel)
         except MissingDependencyError as error:
             self._refuse(job, 501, str(error))
-        except DeepSteinerError as error:
+        except InputError as error:
             self._refuse(job, 422, str(error))
         except MemoryError:
             self._refuse(job, 503, "the worker ran out of memory; try fewer points")

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core.errors import OptionError
 from ..core.points import FloatArray
+from ..core.scalars import as_whole
 from ..core.solution import Solution
 from .scene import EDGE_COLOUR, INK, PAPER, Scene, count_text, heading, scene_of
 
@@ -28,8 +29,10 @@ def solution_svg(solution: Solution, width: int = 480) -> str:
     >>> solution_svg(Solution([[0, 0], [3, 4]], [], [[0, 1]], 5.0)).startswith("<svg ")
     True
     """
-    if isinstance(width, bool) or not isinstance(width, int) or width < 64:
+    pixels = as_whole(width)
+    if pixels is None or pixels < 64:
         raise OptionError(f"width must be a whole number of at least 64 pixels, got {width!r}")
+    width = pixels
     scene = scene_of(solution)
     page = _Page.of(scene, width)
     height = page.height

@@ -62,8 +62,9 @@ export class Catalogue {
 
 const isAvailable = (method) => method.available !== false;
 
-/** Free text (the folder of a model) is for the command line. */
-const isOffered = (option) => Boolean(option.choices) || kindOf(option) !== "text";
+/** Free text (the folder of a model) is for the command line, and a choice of one is none. */
+const isOffered = (option) =>
+  option.choices ? option.choices.length > 1 : kindOf(option) !== "text";
 
 /** "tick", "number" or "text", by type where the server tells it and by default where not. */
 function kindOf({ type, default: initial }) {

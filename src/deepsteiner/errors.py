@@ -1,0 +1,49 @@
+"""Every exception that deepsteiner raises of its own accord.
+
+    DeepSteinerError             the base of them all
+    ├── InputError               (ValueError) what was given cannot be used
+    │   ├── PointsError          the points
+    │   ├── OptionError          an argument or a method's option
+    │   ├── UnknownMethodError   the name of a method
+    │   ├── FormatError          a file, or the format it claims to have
+    │   └── TreeError            a tree that is none, or not as long as it says
+    ├── MissingDependencyError   (ImportError) a package is needed that is not installed
+    └── InternalError            (RuntimeError) a fault of deepsteiner's own
+
+>>> import deepsteiner as ds
+>>> try:
+...     ds.solve([[0, 0], [float("nan"), 1]])
+... except ds.errors.PointsError as error:
+...     print(error)
+points: point 1 is (nan, 1); coordinates must be finite
+"""
+
+from __future__ import annotations
+
+from .core.errors import (
+    DeepSteinerError,
+    FormatError,
+    InputError,
+    InternalError,
+    MissingDependencyError,
+    OptionError,
+    PointsError,
+    TreeError,
+    UnknownMethodError,
+)
+
+__all__ = [
+    "DeepSteinerError",
+    "FormatError",
+    "InputError",
+    "InternalError",
+    "MissingDependencyError",
+    "OptionError",
+    "PointsError",
+    "TreeError",
+    "UnknownMethodError",
+]
+
+
+def __dir__() -> list[str]:
+    return __all__

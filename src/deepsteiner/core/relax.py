@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import OptionError
+from .jit import prepare_kernels
 from .points import FloatArray, IntArray
 from .threads import share
 from .trees import PackedTrees, check_tree, pack_one, ranges
@@ -59,6 +60,7 @@ def relax(terminals: Any, steiner: Any, edges: Any) -> Relaxed:
     >>> round(result.length, 6), result.converged
     (2.732051, True)
     """
+    prepare_kernels()
     from .relax_kernels import relax_tree
 
     tree = _as_tree(terminals, steiner, edges)
@@ -119,6 +121,7 @@ def refine_batch(
 
 def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine checked trees over equally many terminals; one kernel serves one tree and many."""
+    prepare_kernels()
     from .relax_kernels import refine_trees
 
     batch = len(trees)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import secrets
 import shutil
 import stat
 import sys
@@ -16,6 +17,8 @@ import tempfile
 from pathlib import Path
 
 from .errors import DeepSteinerError
+
+SECRET_SIZE = 32
 
 
 def user_cache() -> Path:
@@ -77,6 +80,26 @@ def own_temporary_folder() -> Path:
         ) from None
     atexit.register(_remove, fresh, os.getpid())
     return Path(fresh)
+
+
+def own_secret(name: str, *, create: bool) -> bytes | None:
+    """Return 32 random bytes that only this user knows and finds again; None where there are none.
+
+    They lie in a private folder of the user's cache. `create` makes them where they are missing.
+    """
+    base, folder = user_cache(), user_cache() / "deepsteiner"
+    if not (base.is_absolute() and made_ours(base) and made_ours(folder, private=True)):
+        return None
+    path = folder / name
+    try:
+        if create and not path.exists():
+            with tempfile.NamedTemporaryFile(dir=folder, delete=False) as stream:
+                stream.write(secrets.token_bytes(SECRET_SIZE))
+            os.replace(stream.name, path)
+        found = path.read_bytes()
+    except OSError:
+        return None
+    return found if len(found) == SECRET_SIZE else None
 
 
 def _remove(folder: str, maker: int) -> None:

@@ -147,7 +147,7 @@ def read_npz(source: Source, key: str | None = None) -> list[FloatArray]:
     else:
         instances = split_instances(arrays[chosen], what)
     if "crs" in arrays:
-        crs = _text(arrays["crs"], f"{source.name}['crs']")
+        crs = as_text(arrays["crs"], f"{source.name}['crs']")
         return [GeoPoints(points, crs) for points in instances]
     return instances
 
@@ -191,13 +191,14 @@ def split_instances(array: Any, what: str) -> list[FloatArray]:
         raise type(error)(f"{what}: {error}") from None
 
 
-def _text(array: NDArray[Any], what: str) -> str:
+def as_text(array: NDArray[Any], what: str) -> str:
+    """Return the one text that an array holds."""
     try:
         if array.ndim == 0 and array.dtype.kind == "U":
             return str(array.item())
     except (ValueError, SystemError):  # what stands there are no characters
         pass
-    raise FormatError(f"{what} must be one text such as 'EPSG:4326'")
+    raise FormatError(f"{what} must be one text")
 
 
 def _split_by_sizes(points: NDArray[Any], sizes: NDArray[Any], what: str) -> list[FloatArray]:

@@ -78,6 +78,8 @@ def write_target(path: PathOrStream, content: str | bytes) -> None:
         _to_stream(path, content)
     elif isinstance(path, (str, os.PathLike)):
         if os.fspath(path) == "-":
+            if sys.stdout is None:
+                raise FormatError("standard output is closed")
             _to_stream(sys.stdout, content)
             return
         with atomic_write(path, "wb") as stream:

@@ -27,7 +27,7 @@ def read_estein(source: Source) -> list[FloatArray]:
         for number, line in enumerate(source.text().split("\n"), 1)
         if line.strip()
     )
-    number, words = next(lines)
+    number, words = _next(lines, source.name, "the number of instances")
     count = _count(words, source.name, number, "the number of instances")
     second = next(lines, None)
     if second is not None and len(second[1]) == 2:

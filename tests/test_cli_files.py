@@ -155,15 +155,27 @@ def test_a_file_opened_in_place_of_a_closed_stream_gets_no_prints(folder: Path) 
     assert (folder / "data.txt").read_text() == "data"
 
 
-def test_a_reader_that_leaves_early_gets_what_it_wanted(folder: Path) -> None:
-    command = (
-        f"PYTHONUNBUFFERED= {sys.executable} -m deepsteiner generate D1 --count 5000 | head -c 10; "
-        "echo ${PIPESTATUS[0]}"
-    )
+@pytest.mark.parametrize(
+    ("arguments", "reader", "read"),
+    [
+        ("generate D1 --count 5000", "head -c 10", '{"points":'),  # gone in the middle
+        ("generate D1 --count 1", "true", ""),  # gone before the first byte
+    ],
+)
+def test_a_reader_that_leaves_is_no_error(
+    folder: Path, arguments: str, reader: str, read: str
+) -> None:
+    command = f"{sys.executable} -m deepsteiner {arguments} | {reader}; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, timeout=120, check=True, cwd=folder
+        ["bash", "-c", command],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONUNBUFFERED": ""},
     )
-    assert done.stdout == '{"points":1\n'
+    assert done.stdout == f"{read}1\n"
     assert done.stderr == ""
 
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 import deepsteiner as ds
 from deepsteiner.core.errors import (
-    FormatError,
     MissingDependencyError,
     OptionError,
     PointsError,
@@ -177,19 +176,6 @@ def test_limited_work_is_not_called_optimal():
     assert solution.status == "feasible"
     assert solution.length < ds.solve(points, "mst").length
     assert ds.solve(points, "exact", max_work=5).length == solution.length
-
-
-def test_full_trees_can_be_saved_and_reloaded(tmp_path):
-    path = str(tmp_path / "trees.npz")
-    assert ds.solve(POINTS, "exact", save_fsts=path).length == BEST.length
-    assert ds.solve(POINTS, "exact", load_fsts=path).length == pytest.approx(BEST.length)
-    with pytest.raises(OptionError, match="holds the full Steiner trees of other points"):
-        ds.solve(POINTS[:30], "exact", load_fsts=path)
-    (tmp_path / "broken.npz").write_bytes(b"PK not really")
-    with pytest.raises(FormatError, match=r"not an .npz file of full Steiner trees"):
-        ds.solve(POINTS, "exact", load_fsts=str(tmp_path / "broken.npz"))
-    with pytest.raises(FormatError, match="no such file"):
-        ds.solve(POINTS, "exact", load_fsts=str(tmp_path / "absent.npz"))
 
 
 def test_a_start_is_kept_when_nothing_better_is_found():

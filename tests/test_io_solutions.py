@@ -169,7 +169,7 @@ def without(name: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
         (changed(format="other"), "'format' must be 'deepsteiner-solution'"),
         (changed(version=2), "'version' must be 1, got 2"),
         (without("length"), "missing fields: length"),
-        (changed(weight=1), "unknown fields: weight"),
+        (changed(weight=1), "unknown fields: 'weight'"),
         (changed(length="long"), "'length' must be a finite number"),
         (changed(length=True), "'length' must be a finite number"),
         (changed(length=1.0), "the edges sum to"),

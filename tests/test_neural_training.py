@@ -41,6 +41,11 @@ def test_labels_come_back_as_they_were(tmp_path, labels):
     np.savez(tmp_path / "other.npz", points=np.zeros((3, 2)))
     with pytest.raises(FormatError, match="no label file"):
         load_labels(tmp_path / "other.npz")
+    with np.load(tmp_path / "labels.npz") as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "other.npz", **{**arrays, "sizes": arrays["sizes"] + 1})
+    with pytest.raises(FormatError, match="its arrays do not fit its sizes"):
+        load_labels(tmp_path / "other.npz")
 
 
 def test_mixture_holds_all_kinds_and_splits_are_disjoint():

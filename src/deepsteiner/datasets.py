@@ -29,8 +29,8 @@ import numpy as np
 from .core.errors import FormatError, OptionError
 from .core.points import FloatArray
 from .core.scalars import as_whole
-from .io.arrays import archive_names, read_archive, split_instances
-from .io.points_files import load_instances, sniff_format
+from .io.arrays import Archive, split_instances
+from .io.points_files import instances_of, sniff_format
 from .io.sources import read_source
 
 Split = Literal["train", "validation", "test"]
@@ -227,14 +227,15 @@ def _read_file(
 ) -> tuple[list[FloatArray], FloatArray | None]:
     source = read_source(path)
     if source.suffix != "npz" and (source.suffix or sniff_format(source) != "npz"):
-        return load_instances(path), None
-    prefix = f"{split}_" if f"{split}_points" in archive_names(source) else ""
-    arrays = read_archive(source, (f"{prefix}points", f"{prefix}optimal_length"))
-    if f"{prefix}points" not in arrays or not prefix:
-        instances = load_instances(path)
+        return instances_of(source), None
+    archive = Archive(source)
+    prefix = f"{split}_" if f"{split}_points" in archive.names else ""
+    if prefix:
+        (points,) = archive.read(f"{prefix}points").values()
+        instances = split_instances(points, f"{source.name}[{prefix}points]")
     else:
-        instances = split_instances(arrays[f"{prefix}points"], f"{source.name}[{prefix}points]")
-    optima = arrays.get(f"{prefix}optimal_length")
+        instances = instances_of(source)
+    optima = archive.read(f"{prefix}optimal_length").get(f"{prefix}optimal_length")
     if optima is None:
         return instances, None
     if optima.shape != (len(instances),) or optima.dtype.kind not in "iuf":

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,7 +17,9 @@ from ..batch import solve_many
 from ..core.errors import FormatError, OptionError
 from ..core.points import FloatArray
 from ..core.progress import ProgressCallback
+from ..io.arrays import Archive
 from ..io.atomic import atomic_write
+from ..io.sources import read_source
 from .specs import Instances
 
 # A tree may be shorter than the stored optimum by rounding, and by nothing else.
@@ -78,13 +79,11 @@ def write_optima(path: str | os.PathLike[str], optima: Mapping[str, FloatArray])
 
 def read_optima(path: str | os.PathLike[str]) -> dict[str, FloatArray]:
     """Return the sets of optima of a file that `write_optima` made."""
-    try:
-        with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as data:
-            return {name: np.asarray(data[name], dtype=np.float64) for name in data.files}
-    except OSError as error:
-        raise FormatError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
-    except (ValueError, zipfile.BadZipFile, AttributeError, EOFError):
-        raise FormatError(f"{os.fspath(path)} is no .npz file of optimal lengths") from None
+    archive = Archive(read_source(path))
+    found = archive.read(*archive.names)
+    if any(array.dtype != np.float64 or array.ndim != 1 for array in found.values()):
+        raise FormatError(f"{os.fspath(path)} is no .npz file of optimal lengths")
+    return {name: np.array(array) for name, array in found.items()}
 
 
 def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> None:

@@ -7,6 +7,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 
+OUTPUT_LOST = 1
 BAD_INPUT = 2
 INTERNAL = 70  # EX_SOFTWARE in sysexits.h
 NOT_PROVEN = 3
@@ -15,10 +16,9 @@ INTERRUPTED = 130
 
 def main() -> None:
     """Run the command line and exit; the entry point of the `deepsteiner` script."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            # A file name that the terminal cannot show must not end the run.
-            stream.reconfigure(errors="backslashreplace")
+    from .streams import prepare_streams
+
+    prepare_streams()
     sys.exit(run())
 
 
@@ -29,6 +29,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """
     from ..core.errors import InputError, MissingDependencyError
     from .app import app
+    from .streams import abandon_output
 
     words = None if arguments is None else list(arguments)
     try:
@@ -37,11 +38,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (InputError, MissingDependencyError) as error:
         return _fail(str(error))
     except BrokenPipeError:
-        # The reader has gone; what is still buffered must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
+        abandon_output()
+        return OUTPUT_LOST  # the reader has gone, and knows
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
+        if abandon_output():
+            name = "standard output cannot be written: "
         return _fail(f"{name}{error.strerror or error}")
     except KeyboardInterrupt:
         return INTERRUPTED

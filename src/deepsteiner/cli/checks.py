@@ -13,9 +13,13 @@ import numpy as np
 from ..core.errors import InputError, MissingDependencyError, TreeError
 from ..core.geo import plane_of
 from ..core.points import as_points
-from ..core.solution import Solution
+from ..core.solution import STATUSES, Solution
 from ..core.trees import pack_one
+from ..io.sources import shown
 from .reports import counted
+
+# A bound may lie below a shortest tree by what joining nearly equal points can cost.
+PROOF_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +51,10 @@ def run_checks(
     if not shape.passed:
         return
     tree = _solution(data)
-    yield _check_length(tree, data.get("length"), tolerance)
-    yield _check_bound(tree, data.get("lower_bound"), tolerance)
+    measured = float(tree.edge_lengths().sum())
+    yield _check_length(measured, data.get("length"), tolerance)
+    yield _check_bound(measured, data.get("lower_bound"), tolerance)
+    yield _check_status(measured, data.get("status"), data.get("lower_bound"), tolerance)
     if strict:
         yield _attempt("angles", lambda: _find_angles(tree))
 
@@ -90,6 +96,7 @@ def _find_tree(data: Mapping[str, Any]) -> str:
         raise TreeError("the edges are not pairs of node numbers")
     tree = _solution(data)
     pack_one(tree.terminals, tree.steiner_points, tree.edges).check()
+    tree.edge_lengths()  # which a coordinate system may refuse to measure
     return f"{counted(len(pairs), 'edge')} connect all points without a cycle"
 
 
@@ -100,37 +107,59 @@ def _solution(data: Mapping[str, Any]) -> Solution:
     info: Any = data.get("info")
     relays = info.get("relays", 0) if isinstance(info, dict) else 0
     steiner: Any = data.get("steiner_points") or []
+    if isinstance(relays, bool) or not isinstance(relays, int) or not 0 <= relays <= len(steiner):
+        raise TreeError(f"info 'relays' must count Steiner points, got {shown(relays)}")
     return Solution(
         data["terminals"],
         steiner,
         data["edges"],
         0.0,
-        info={"relays": relays if isinstance(relays, int) and relays >= 0 else 0},
+        info={"relays": relays},
         crs=crs,
         plane_crs=plane_crs,
     )
 
 
-def _check_length(tree: Solution, stated: Any, tolerance: float) -> Check:
-    measured = float(tree.edge_lengths().sum())
+def _check_length(measured: float, stated: Any, tolerance: float) -> Check:
     if stated is None:
         return Check("length", None, f"none stated; the edges sum to {measured!r}")
-    if _is_number(stated) and math.isclose(stated, measured, rel_tol=tolerance, abs_tol=0.0):
+    number = _number(stated)
+    if number is not None and math.isclose(number, measured, rel_tol=tolerance, abs_tol=0.0):
         return Check("length", True, f"{stated!r} as stated")
-    return Check("length", False, f"stated as {stated!r}, but the edges sum to {measured!r}")
+    return Check("length", False, f"stated as {shown(stated)}, but the edges sum to {measured!r}")
 
 
-def _check_bound(tree: Solution, stated: Any, tolerance: float) -> Check:
+def _check_bound(measured: float, stated: Any, tolerance: float) -> Check:
     if stated is None:
         return Check("bound", None, "no lower bound stated")
-    measured = float(tree.edge_lengths().sum())
-    if _is_number(stated) and stated <= measured * (1 + tolerance):
+    number = _number(stated)
+    if number is None or number < 0:
+        return Check("bound", False, f"expected a number from 0, got {shown(stated)}")
+    if number <= measured * (1 + tolerance):
         return Check("bound", True, f"{stated!r} does not exceed the length (not proven here)")
     return Check("bound", False, f"{stated!r} exceeds the length {measured!r}")
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def _check_status(measured: float, stated: Any, bound: Any, tolerance: float) -> Check:
+    if stated is None:
+        return Check("status", None, "none stated")
+    if not isinstance(stated, str) or stated not in STATUSES:
+        return Check("status", False, f"{shown(stated)} is none of {', '.join(STATUSES)}")
+    proven = _number(bound)
+    room = max(tolerance, PROOF_TOLERANCE)
+    if stated == "optimal" and proven is not None and proven < measured * (1 - room):
+        return Check("status", False, f"'optimal', but the bound {bound!r} is below the length")
+    return Check("status", True, f"{stated!r} (not proven here)")
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number as such, and None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except OverflowError:  # an integer of hundreds of digits
+        return None
 
 
 def _find_angles(tree: Solution) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..core.errors import OptionError
+from ..core.errors import FormatError, OptionError
 from ..core.solution import Solution
+
+if TYPE_CHECKING:
+    from ..io.sources import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +61,33 @@ def read_points_or_solution(
     file: str, format: str | None = None, *, points_only: bool = False
 ) -> Solution | list[Any]:
     """Return the solution that a file holds, or else its instances of points."""
-    from ..io import load_instances, load_solution
+    from ..io.points_files import instances_of
+    from ..io.solution_files import solution_of
     from ..io.sources import read_source
 
-    source = read_source(file)
-    # Standard input can be read only once, so it is handed on from memory.
-    content = NamedBytes(source.data) if file == "-" else file
-    if not points_only and holds_solution(source.data):
-        return load_solution(content)
-    return load_instances(content, format=format)
+    source = read_source(file)  # only once: it may be a pipe
+    if not points_only and holds_solution(source):
+        return solution_of(source)
+    return instances_of(source, format=format)
 
 
-class NamedBytes(io.BytesIO):
-    """Bytes read from standard input, as a stream that error messages can name."""
-
-    name = "standard input"
-
-
-def holds_solution(content: bytes) -> bool:
+def holds_solution(source: Source) -> bool:
     """Return whether a file's content is a tree (with edges) rather than points."""
+    from ..io.json_points import parse_json
     from ..io.points_files import SOLUTION_MARK
 
-    head = content.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    if head != b"{":
-        return SOLUTION_MARK.encode() in content[: len(SOLUTION_MARK) + 3]
+    if SOLUTION_MARK.encode() in source.data[: len(SOLUTION_MARK) + 3]:
+        return True
     try:
-        value = json.loads(content)
-    except ValueError:
+        text = source.text()
+        value = parse_json(text, source.name) if text.lstrip().startswith("{") else None
+    except FormatError:
+        return False  # the reader of points says what is wrong
+    if not isinstance(value, dict):
         return False
     if value.get("type") == "FeatureCollection":
-        return any(map(_is_line, value.get("features") or ()))
+        features = value.get("features")
+        return isinstance(features, list) and any(map(_is_line, features))
     return "edges" in value
 
 

@@ -31,7 +31,8 @@ def verify(
     """Check a tree file, one property after the other; exit with 2 if one fails.
 
     A JSON file needs terminals and edges, and steiner_points if there are any (nodes are numbered
-    terminals first, from 0); length and lower_bound are checked where they are given.
+    terminals first, from 0); length, lower_bound and status are checked where they are given.
+    That a bound is valid, or a tree the shortest, is not proven here.
 
     \b
     Examples:
@@ -39,12 +40,14 @@ def verify(
       deepsteiner verify tree.geojson --points cities.geojson
     """
     from ..io import load_points
+    from ..io.sources import reading
 
     if not 0 <= tolerance < 1:
         raise OptionError(f"--tolerance must be at least 0 and below 1, got {tolerance!r}")
-    data = read_tree(file)
-    wanted = None if points is None else load_points(points)
-    checks = list(run_checks(data, wanted, strict=strict, tolerance=tolerance))
+    with reading(file):
+        data = read_tree(file)
+        wanted = None if points is None else load_points(points)
+        checks = list(run_checks(data, wanted, strict=strict, tolerance=tolerance))
     failed = [check for check in checks if check.passed is False]
     if as_json:
         print(json.dumps({"valid": not failed, "checks": [asdict(check) for check in checks]}))

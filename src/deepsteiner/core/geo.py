@@ -6,6 +6,7 @@ plane, `Plane.into` and `Plane.back` map between it and the input coordinates.
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -145,15 +146,24 @@ def check_lonlat(points: FloatArray, what: str = "points") -> None:
 def crs_text(crs: Any) -> str:
     """Return the text of a system given as text, as an EPSG number or as a pyproj CRS."""
     if isinstance(crs, str) and crs.strip():
-        return crs.strip()
+        return _unicode(crs.strip())
     number = as_whole(crs)
     if number is not None:
         return f"EPSG:{number}"
     if hasattr(crs, "to_string"):
         return str(crs.to_string())
     raise OptionError(
-        f"crs must be text such as 'EPSG:4326', an EPSG number or a pyproj CRS, got {crs!r}"
+        "crs must be text such as 'EPSG:4326', an EPSG number or a pyproj CRS, "
+        f"got {reprlib.repr(crs)}"
     )
+
+
+def _unicode(text: str) -> str:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise OptionError(f"crs must be Unicode text, got {reprlib.repr(text)}") from None
+    return text
 
 
 def _local_plane(source_text: str, source: Any, points: Any) -> str:
@@ -229,7 +239,7 @@ def _crs(text: str) -> Any:
         crs = pyproj.CRS.from_user_input(text)
     except pyproj.exceptions.CRSError:
         raise OptionError(
-            f"{text!r} is not a coordinate reference system that pyproj knows; "
+            f"{reprlib.repr(text)} is not a coordinate reference system that pyproj knows; "
             "expected something like 'EPSG:4326'"
         ) from None
     if not (crs.is_geographic or crs.is_projected):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from .folders import can_write, made_ours, own_temporary_folder, user_cache
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -18,11 +20,18 @@ def prepare_kernels() -> None:
 
     numba caches beside the sources or, where that folder is read-only, in the user's cache
     folder. Where neither can be written it would refuse to work at all; a folder of the
-    system's temporary directory then serves.
+    system's temporary directory then serves. NUMBA_CACHE_DIR overrides all of it.
+
+    Cached kernels are programs, so it matters who can write them. What lies beside the sources is
+    trusted like the sources. The other two must belong to this user.
     """
-    if "NUMBA_CACHE_DIR" not in os.environ and not (_writable(PACKAGE) or _writable(_user_cache())):
-        _cache_in(Path(tempfile.gettempdir()) / f"deepsteiner-{_user_id()}")
+    if not (_chosen_by_user() or can_write(PACKAGE / "__pycache__") or _user_cache_serves()):
+        _cache_in(own_temporary_folder())
     import numba.core.event as events
+
+    from .kernel_files import guard_kernel_files
+
+    guard_kernel_files()
 
     class Announcer(events.Listener):
         """Prints one line when a kernel of ours is compiled, not loaded from the cache."""
@@ -33,7 +42,8 @@ def prepare_kernels() -> None:
             module = event.data["dispatcher"].py_func.__module__
             if not self.announced and module.startswith("deepsteiner."):
                 Announcer.announced = True
-                print("compiling kernels, once", file=sys.stderr, flush=True)
+                with contextlib.suppress(OSError, ValueError):  # nobody may be there to read it
+                    print("compiling kernels, once", file=sys.stderr, flush=True)
 
         def on_end(self, event: Any) -> None:
             pass
@@ -41,27 +51,19 @@ def prepare_kernels() -> None:
     events.register("numba:compile", Announcer())  # type: ignore[no-untyped-call]
 
 
+def _chosen_by_user() -> bool:
+    if "numba" in sys.modules:
+        return bool(sys.modules["numba"].config.CACHE_DIR)
+    return bool(os.environ.get("NUMBA_CACHE_DIR"))
+
+
+def _user_cache_serves() -> bool:
+    """Return whether numba's folder there can be used; both levels must be this user's."""
+    base = user_cache()  # relative where this user has no home: no place to keep things
+    return base.is_absolute() and made_ours(base) and made_ours(base / "numba")
+
+
 def _cache_in(folder: Path) -> None:
     os.environ["NUMBA_CACHE_DIR"] = str(folder)
     if "numba" in sys.modules:  # it read its settings when it was imported
         sys.modules["numba"].config.CACHE_DIR = str(folder)
-
-
-def _writable(folder: Path) -> bool:
-    """Return whether a kernel cache could be made there."""
-    target = folder / "__pycache__" if folder == PACKAGE else folder
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=target):
-            return True
-    except OSError:
-        return False
-
-
-def _user_cache() -> Path:
-    base = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
-    return Path(base) if base else Path(os.path.expanduser("~")) / ".cache"
-
-
-def _user_id() -> int:
-    return os.getuid() if hasattr(os, "getuid") else 0

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .coincident import merge_equal
+from .jit import prepare_kernels
 from .points import FloatArray, IntArray
 from .progress import Monitor
 from .threads import share
@@ -32,6 +33,7 @@ def minimum_spanning_tree(points: FloatArray) -> IntArray:
     >>> minimum_spanning_tree(np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 0.0]])).tolist()
     [[0, 2], [2, 1]]
     """
+    prepare_kernels()
     from . import mst_kernels as kernels
 
     n = len(points)

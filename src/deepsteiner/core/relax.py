@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .errors import OptionError
+from .jit import prepare_kernels
 from .points import FloatArray, IntArray
 from .scalars import as_whole
 from .threads import share
@@ -60,6 +61,7 @@ def relax(terminals: Any, steiner: Any, edges: Any) -> Relaxed:
     >>> round(result.length, 6), result.converged
     (2.732051, True)
     """
+    prepare_kernels()
     from .relax_kernels import relax_tree
 
     tree = _as_tree(terminals, steiner, edges)
@@ -120,6 +122,7 @@ def refine_batch(
 
 def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine checked trees over equally many terminals; one kernel serves one tree and many."""
+    prepare_kernels()
     from .relax_kernels import refine_trees
 
     batch = len(trees)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .errors import TreeError
+from .jit import prepare_kernels
 from .points import FloatArray, IntArray
 
 # Relative disagreement allowed between a stored length and the sum over the edges.
@@ -127,6 +128,7 @@ class PackedTrees:
         if int(self.node_start[-1]) <= SMALL:
             return _count_components(int(self.node_start[-1]), self.flat_edges)
         if "numba" in sys.modules:  # several times faster, but not worth loading for it
+            prepare_kernels()
             from .mst_kernels import kruskal
 
             edges = np.ascontiguousarray(self.flat_edges, dtype=np.int64)
@@ -173,6 +175,7 @@ def check_tree(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> N
     size = len(terminals) + len(steiner)
     fits = edges.shape == (size - 1, 2) and bool(np.isfinite(steiner).all())
     if fits and "numba" in sys.modules:  # many times faster, but not worth loading for it
+        prepare_kernels()
         from .relax_tree_kernels import is_tree
 
         if is_tree(edges, size):

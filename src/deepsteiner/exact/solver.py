@@ -8,13 +8,14 @@ where the list falls into narrow pieces and by linear programming with branch an
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import OptionError, PointsError
+from ..core.errors import FormatError, OptionError, PointsError
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
@@ -24,9 +25,12 @@ from ..core.solution import Solution
 from ..core.start import start_tree
 from ..core.threads import share
 from ..core.trees import tree_length
+from ..io.atomic import check_can_write
 
 if TYPE_CHECKING:
     from .fst import FullTrees
+
+_log = logging.getLogger(__name__)
 
 # The only bound that is proven before the list of FSTs is complete (Chung and Graham 1985).
 STEINER_RATIO = 0.82416
@@ -47,7 +51,9 @@ class Options:
         None, "give up after this many slices of generation (about 1 ms each)", minimum=1
     )
     save_fsts: str | None = option(None, "write the list of full Steiner trees to this .npz")
-    load_fsts: str | None = option(None, "use the list of an earlier run of the same points")
+    load_fsts: str | None = option(
+        None, "use the list of an earlier run of the same points; a proof needs one of your own"
+    )
     start: Solution | None = option(None, "a Solution of the same points to begin from")
 
 
@@ -112,13 +118,15 @@ class _Solve:
 
     def run(self) -> Tree:
         run = self.request
+        if self.options.save_fsts is not None:
+            check_can_write(self.options.save_fsts)
         if not run.monitor.report("start", 0, 0, self.length, self.bound):
             return self._finished(optimal=False)
         began = time.perf_counter()
         trees = self._list()
         self.info["generation"] = {**trees.stats, "seconds": time.perf_counter() - began}
         if self.options.save_fsts is not None:
-            trees.save(self.options.save_fsts)
+            self._save(trees, self.options.save_fsts)
         if run.trace is not None:
             run.trace.append(_list_record(trees, run.frame))
         if self._out_of_work() or run.monitor.stop_reason is not None:
@@ -134,13 +142,25 @@ class _Solve:
         if self.options.load_fsts is None:
             limit = self.options.max_fst_size
             return generate(self.request.points, max_size=limit, keep_going=self._go_on)
-        trees = FullTrees.load(self.options.load_fsts)
+        path = self.options.load_fsts
+        trees = FullTrees.load(path)
         if not np.array_equal(trees.points, self.request.points):
             raise OptionError(
-                f"{self.options.load_fsts} holds the full Steiner trees of other points; "
+                f"{path} holds the full Steiner trees of other points; "
                 "the points must be those it was made from"
             )
+        self.info["load_fsts"] = {"complete": trees.complete, "doubt": trees.doubt}
+        if trees.doubt:
+            _log.warning("%s: %s", path, trees.doubt)
         return trees
+
+    def _save(self, trees: FullTrees, path: str) -> None:
+        """Write the list; what goes wrong then must not cost the tree."""
+        try:
+            trees.save(path)
+        except FormatError as error:
+            self.info["save_fsts"] = str(error)
+            _log.warning("%s", error)
 
     def _go_on(self, phase: str, done: int, total: int) -> bool:
         self.slices += 1

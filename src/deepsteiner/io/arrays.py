@@ -1,9 +1,15 @@
-"""Points in numpy's files: npy holds one array, npz several by name."""
+"""Points in numpy's files: npy holds one array, npz (a zip archive) several by name.
+
+The files are read here rather than by numpy, which reserves whatever memory a header claims and
+unpacks whatever an archive holds.
+"""
 
 from __future__ import annotations
 
 import io
+import math
 import tokenize
+import warnings
 import zipfile
 import zlib
 from typing import Any
@@ -14,9 +20,9 @@ from numpy.typing import NDArray
 from ..core.errors import FormatError
 from ..core.geo import GeoPoints
 from ..core.points import FloatArray, as_batch, as_points
-from .sources import Source, shorten
+from .sources import LARGEST_UNPACKED, Source, shorten, shown, too_large
 
-# What numpy raises about damaged files, depending on where the damage is.
+# What numpy and zipfile raise about damaged files, depending on where the damage is.
 DAMAGE = (
     ValueError,
     EOFError,
@@ -26,16 +32,97 @@ DAMAGE = (
     SyntaxError,
     OverflowError,
     MemoryError,
-    RuntimeError,  # encrypted files, and a compression that zipfile does not know
+    RuntimeError,  # encrypted files
     tokenize.TokenError,
     zlib.error,
     zipfile.BadZipFile,
 )
+ZIP_STARTS = (b"PK\x03\x04", b"PK\x05\x06")
+
+
+class Archive:
+    """The arrays of an npz file by name, unpacked one by one, up to a stated size in all."""
+
+    def __init__(self, source: Source) -> None:
+        if not source.data.startswith(ZIP_STARTS):
+            raise FormatError(f"{source.name} is not an npz archive of arrays")
+        self._source = source
+        try:
+            self._zip = zipfile.ZipFile(io.BytesIO(source.data))
+        except DAMAGE as error:
+            raise _damaged(source.name, error) from None
+        self._members: dict[str, zipfile.ZipInfo] = {}
+        for member in self._zip.infolist():
+            name = member.filename.removesuffix(".npy")
+            if name in self._members:
+                raise FormatError(f"{source.name} holds the array {shorten(name)} twice")
+            self._members[name] = member
+        # An archive that is large itself, because it packs nothing, hides no surprise.
+        self._room = max(LARGEST_UNPACKED, len(source.data))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the arrays."""
+        return list(self._members)
+
+    def read(self, *names: str) -> dict[str, NDArray[Any]]:
+        """Return those of the named arrays that the file holds."""
+        return {name: self._read(name) for name in names if name in self._members}
+
+    def _read(self, name: str) -> NDArray[Any]:
+        member = self._members[name]
+        self._room -= member.file_size
+        if self._room < 0:
+            raise too_large(self._source.name)
+        try:
+            if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise ValueError("packed in a way that numpy does not use")
+            with self._zip.open(member) as stream:
+                # Without a number, zipfile unpacks all before it looks at the stated size.
+                content = stream.read(member.file_size)
+        except DAMAGE as error:
+            raise _damaged(self._source.name, error) from None
+        return parse_npy(content, f"{self._source.name}[{name!r}]")
+
+
+def parse_npy(content: bytes, name: str) -> NDArray[Any]:
+    """Return the array of an npy file's content, which must be as long as its header says."""
+    stream = io.BytesIO(content)
+    try:
+        shape, by_columns, dtype = _read_header(stream)
+        if dtype.hasobject:
+            raise FormatError(f"{name} holds Python objects, which are not read; save real numbers")
+        stated, present = dtype.itemsize * math.prod(shape), len(content) - stream.tell()
+        if dtype.itemsize == 0 or min(shape, default=0) < 0 or stated != present:
+            raise FormatError(
+                f"{name} is damaged or truncated: its header says {shape} of {dtype}, and "
+                f"{present} bytes follow"
+            )
+        flat = np.frombuffer(memoryview(content)[stream.tell() :], dtype)
+        return flat.reshape(shape, order="F" if by_columns else "C")
+    except FormatError:
+        raise
+    except DAMAGE as error:
+        raise _damaged(name, error) from None
+
+
+def _read_header(stream: io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    readers: dict[tuple[int, int], Any] = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }
+    version: tuple[int, int] = np.lib.format.read_magic(stream)
+    if version not in readers:  # 3.0 is for records with names outside Latin-1
+        raise ValueError(f"npy version {version}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # about files that Python 2 wrote, which are fine
+        header: tuple[tuple[int, ...], bool, np.dtype[Any]] = readers[version](stream)
+    return header
 
 
 def read_npy(source: Source) -> list[FloatArray]:
     """Read an (n, 2) array as one instance, or a (B, n, 2) array as B instances."""
-    return split_instances(_load(source), source.name)
+    return split_instances(parse_npy(source.data, source.name), source.name)
 
 
 def read_npz(source: Source, key: str | None = None) -> list[FloatArray]:
@@ -44,44 +131,25 @@ def read_npz(source: Source, key: str | None = None) -> list[FloatArray]:
     Instances of different sizes are stored as all their `points` in one (N, 2) array with their
     `sizes`; `crs`, where present, names the coordinate reference system.
     """
-    arrays = read_archive(source, ("points", "sizes", "crs") if key is None else (key, "crs"))
-    names = archive_names(source)
+    archive = Archive(source)
+    names = archive.names
+    chosen = key
     if key is None:
-        key = "points" if "points" in names else names[0] if len(names) == 1 else None
-    if key is None or key not in names:
-        wanted = "an array named 'points'" if key is None else f"an array named {key!r}"
-        raise FormatError(
-            f"{source.name}: expected {wanted}; it holds {', '.join(names) or 'nothing'}"
-        )
-    if key not in arrays:
-        arrays |= read_archive(source, (key,))
-    what = f"{source.name}[{key!r}]"
+        chosen = "points" if "points" in names else names[0] if len(names) == 1 else None
+    if chosen is None or chosen not in names:
+        wanted = "an array named 'points'" if key is None else f"an array named {shorten(key)}"
+        held = ", ".join(map(shorten, names[:8])) or "nothing"
+        raise FormatError(f"{source.name}: expected {wanted}; it holds {held}")
+    arrays = archive.read(chosen, "crs", *(() if key else ("sizes",)))
+    what = f"{source.name}[{chosen!r}]"
     if "sizes" in arrays:
-        instances = _split_by_sizes(arrays[key], arrays["sizes"], what)
+        instances = _split_by_sizes(arrays[chosen], arrays["sizes"], what)
     else:
-        instances = split_instances(arrays[key], what)
+        instances = split_instances(arrays[chosen], what)
     if "crs" in arrays:
-        crs = str(arrays["crs"])
+        crs = as_text(arrays["crs"], f"{source.name}['crs']")
         return [GeoPoints(points, crs) for points in instances]
     return instances
-
-
-def archive_names(source: Source) -> list[str]:
-    """Return the names of the arrays in an npz file."""
-    archive = _load(source)
-    if not isinstance(archive, np.lib.npyio.NpzFile):
-        raise FormatError(f"{source.name} is not an npz archive of arrays")
-    return list(archive.files)
-
-
-def read_archive(source: Source, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
-    """Return those of the named arrays that an npz file holds."""
-    present = [name for name in names if name in archive_names(source)]
-    archive = _load(source)
-    try:
-        return {name: np.asarray(archive[name]) for name in present}
-    except DAMAGE as error:
-        raise _damaged(source.name, error) from None
 
 
 def write_npy(instances: list[FloatArray]) -> bytes:
@@ -123,23 +191,25 @@ def split_instances(array: Any, what: str) -> list[FloatArray]:
         raise type(error)(f"{what}: {error}") from None
 
 
+def as_text(array: NDArray[Any], what: str) -> str:
+    """Return the one text that an array holds."""
+    try:
+        if array.ndim == 0 and array.dtype.kind == "U":
+            return str(array.item())
+    except (ValueError, SystemError):  # what stands there are no characters
+        pass
+    raise FormatError(f"{what} must be one text")
+
+
 def _split_by_sizes(points: NDArray[Any], sizes: NDArray[Any], what: str) -> list[FloatArray]:
     checked = as_points(points, what=what)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise FormatError(f"{what}: 'sizes' must be a list of whole numbers from 1")
-    if int(sizes.sum()) != len(checked):
-        raise FormatError(f"{what}: 'sizes' sum to {int(sizes.sum())}, but it has {len(checked)}")
-    return np.split(checked, np.cumsum(sizes)[:-1])
-
-
-def _load(source: Source) -> Any:
-    try:
-        return np.load(io.BytesIO(source.data), allow_pickle=False)
-    except DAMAGE as error:
-        raise _damaged(source.name, error) from None
+    total = sum(sizes.tolist())  # in whole numbers of Python, which do not wrap around
+    if total != len(checked):
+        raise FormatError(f"{what}: 'sizes' sum to {shown(total)}, but it has {len(checked)}")
+    return np.split(checked, np.cumsum(sizes.astype(np.int64))[:-1])
 
 
 def _damaged(name: str, error: BaseException) -> FormatError:
-    if "pickle" in str(error):
-        return FormatError(f"{name} holds Python objects, which are not read; save real numbers")
     return FormatError(f"{name} is damaged or truncated ({shorten(str(error))})")

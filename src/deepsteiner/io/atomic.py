@@ -22,7 +22,10 @@ def atomic_write(
     Whatever interrupts the block, the old file stays as it was and nothing else is left behind.
     `sync` waits until the bytes are on the disk. Devices and pipes are written directly.
     """
-    target = Path(os.path.realpath(path))
+    try:
+        target = Path(os.path.realpath(path))
+    except ValueError as error:  # a zero byte in the name
+        raise FormatError(f"{os.fspath(path)!r} cannot be written: {error}") from None
     try:
         if target.exists() and not stat.S_ISREG(target.stat().st_mode):
             with _open(target, mode) as stream:
@@ -44,6 +47,17 @@ def atomic_write(
         raise FormatError(
             f"{os.fspath(path)} cannot be written: {error.strerror or error}"
         ) from error
+
+
+def check_can_write(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that cannot be written before the work is done whose result goes there."""
+    target = Path(path)
+    if target.is_dir():
+        raise FormatError(f"{target} is a folder; expected the name of a file to write")
+    if not target.parent.is_dir():
+        raise FormatError(f"{target} cannot be written: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise FormatError(f"{target} cannot be written: its folder is not writable")
 
 
 def _open(path: Path, mode: str) -> IO[Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,27 +13,53 @@ import numpy as np
 from ..core.errors import FormatError, PointsError
 from ..core.geo import LONLAT, GeoPoints, check_lonlat, crs_text
 from ..core.points import FloatArray, as_points
-from .sources import Source, shorten
+from .sources import Source, shorten, shown
 
 GEOJSON_TYPES = ("Feature", "FeatureCollection", "GeometryCollection", "MultiPoint", "Point")
 OTHER_GEOMETRIES = ("LineString", "MultiLineString", "MultiPolygon", "Polygon")
 # The member of a GeoJSON object that holds what GeoJSON itself has no place for.
 MEMBER = "deepsteiner"
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 EXPECTED = 'expected [[x, y], ...], {"points": [[x, y], ...]}, a saved solution or GeoJSON'
 
 
 def parse_json(text: str, where: str) -> Any:
     """Return the value of a JSON text, or say where it stops being JSON."""
     try:
-        return json.loads(text)
+        return loads(text)
     except json.JSONDecodeError as error:
         raise FormatError(
             f"{where}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})"
         ) from None
+    except UnusableJsonError as error:
+        raise FormatError(f"{where}: {error}") from None
     except (ValueError, RecursionError):
         raise FormatError(
             f"{where}: not valid JSON (a number too long or lists too deep)"
         ) from None
+
+
+class UnusableJsonError(Exception):
+    """JSON by the letter, but nobody can say what is meant, or write it again."""
+
+
+def loads(text: str) -> Any:
+    """Return the value of a JSON text; a name given twice or broken text is refused."""
+    value = json.loads(text, object_pairs_hook=_unique)
+    if _SURROGATE.search(text):
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise UnusableJsonError("a text holds half of a surrogate pair") from None
+    return value
+
+
+def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(members)
+    if len(result) < len(members):
+        name = Counter(name for name, _ in members).most_common(1)[0][0]
+        raise UnusableJsonError(f"an object has two members {shown(name)}")
+    return result
 
 
 def read_json(source: Source, key: str | None = None) -> list[FloatArray]:
@@ -47,7 +75,9 @@ def read_jsonl(source: Source, key: str | None = None) -> list[FloatArray]:
             continue
         where = f"{source.name}, line {number}"
         try:
-            value = json.loads(line)
+            value = loads(line)
+        except UnusableJsonError as error:
+            raise FormatError(f"{where}: {error}") from None
         except (ValueError, RecursionError):
             raise FormatError(
                 f"{where}: not valid JSON; expected one instance a line, got {shorten(line)}"
@@ -97,7 +127,7 @@ def _instances(value: Any, where: str, key: str | None) -> list[FloatArray]:
     if isinstance(value, list) and key is None:
         return _from_list(value, where, None)
     if not isinstance(value, dict):
-        raise FormatError(f"{where}: {EXPECTED}, got {shorten(json.dumps(value))}")
+        raise FormatError(f"{where}: {EXPECTED}, got {shown(value)}")
     if key is None and value.get("type") in GEOJSON_TYPES + OTHER_GEOMETRIES:
         return [_from_geojson(value, where)]
     names = ("points", "terminals") if key is None else (key,)
@@ -127,6 +157,8 @@ def _one(value: Any, where: str, crs: Any) -> FloatArray:
     points = as_points(value, what=where)
     if crs is None:
         return points
+    if isinstance(crs, bool) or not isinstance(crs, (str, int)):
+        raise FormatError(f"{where}: 'crs' must be text such as 'EPSG:4326', got {shown(crs)}")
     text = crs_text(crs)
     if text == LONLAT:
         check_lonlat(points, where)
@@ -186,19 +218,18 @@ def _positions(value: Any, where: str) -> Iterator[list[Any]]:
                 yield _position(position, where)
         else:
             raise FormatError(
-                f"{where}: GeoJSON {shorten(str(kind))} is not points; accepted: "
+                f"{where}: GeoJSON {shown(kind)} is not points; accepted: "
                 f"{', '.join(GEOJSON_TYPES)}"
             )
     except (KeyError, TypeError, RecursionError):
-        raise FormatError(f"{where}: this {shorten(str(kind))} is not valid GeoJSON") from None
+        raise FormatError(f"{where}: this {shown(kind)} is not valid GeoJSON") from None
 
 
 def _position(position: Any, where: str) -> list[Any]:
     # A third number is an altitude, which RFC 7946 lets readers ignore.
     if not isinstance(position, list) or len(position) not in (2, 3):
         raise FormatError(
-            f"{where}: expected a GeoJSON position [longitude, latitude], "
-            f"got {shorten(json.dumps(position))}"
+            f"{where}: expected a GeoJSON position [longitude, latitude], got {shown(position)}"
         )
     return position[:2]
 

@@ -27,7 +27,7 @@ def read_estein(source: Source) -> list[FloatArray]:
         for number, line in enumerate(source.text().split("\n"), 1)
         if line.strip()
     )
-    number, words = next(lines)
+    number, words = _next(lines, source.name, "the number of instances")
     count = _count(words, source.name, number, "the number of instances")
     second = next(lines, None)
     if second is not None and len(second[1]) == 2:
@@ -58,7 +58,7 @@ def write_estein(instances: list[FloatArray]) -> str:
 
 
 def _points(lines: Lines, size: int, name: str, index: int) -> FloatArray:
-    points = np.empty((size, 2))
+    points = []  # not an array of the stated size, which may be any number
     for row in range(size):
         number, words = _next(lines, name, f"point {row + 1} of {size} of instance {index}")
         if len(words) != 2:
@@ -67,12 +67,13 @@ def _points(lines: Lines, size: int, name: str, index: int) -> FloatArray:
                 f"{index}, got {shorten(' '.join(words))}"
             )
         where = f"{name}, line {number}"
-        points[row] = finite_number(words[0], where), finite_number(words[1], where)
-    return points
+        points.append((finite_number(words[0], where), finite_number(words[1], where)))
+    return np.array(points, dtype=np.float64)
 
 
 def _count(words: list[str], name: str, number: int, what: str) -> int:
-    if len(words) != 1 or not words[0].isdecimal() or not 0 < int(words[0][:18]) < 10**9:
+    whole = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= 18
+    if not whole or not 0 < int(words[0]) < 10**9:
         raise FormatError(
             f"{name}, line {number}: expected {what} (a whole number from 1), "
             f"got {shorten(' '.join(words))}"

@@ -10,10 +10,10 @@ import numpy as np
 from ..core.errors import FormatError, OptionError, PointsError
 from ..core.geo import GeoPoints
 from ..core.points import FloatArray, as_points
-from .arrays import read_npy, read_npz, write_npy, write_npz
+from .arrays import ZIP_STARTS, read_npy, read_npz, write_npy, write_npz
 from .json_points import read_json, read_jsonl, write_geojson, write_json, write_jsonl
 from .orlib import looks_like_estein, read_estein, write_estein
-from .sources import PathOrStream, Source, read_source, suffix_of, write_target
+from .sources import PathOrStream, Source, read_source, reading, suffix_of, write_target
 from .steinlib import MAGIC, read_stp, write_stp
 from .tables import read_table, write_table
 from .tsplib import read_tsp, write_tsp
@@ -55,10 +55,13 @@ def load_points(
     also with .gz), or the content where it does not; `format` overrides both. `-` is standard
     input. `key` names an array of an npz file or a member of a JSON object; a number picks one
     instance of a file with several. Longitudes and latitudes come back as `GeoPoints`.
+
+    Plain files may have any size. What comes packed (.gz, npz), through a pipe or from a device is
+    read up to 1 GiB (1,024 MiB) unpacked, which is 67 million points in binary.
     """
     name = key if isinstance(key, str) else None
     source = read_source(path)
-    instances = _read(source, name, format)
+    instances = instances_of(source, name, format)
     if isinstance(key, (int, np.integer)) and not isinstance(key, bool):
         if not 0 <= key < len(instances):
             raise OptionError(f"{source.name} holds {len(instances)} instances; there is no {key}")
@@ -75,7 +78,7 @@ def load_instances(
     path: PathOrStream, *, key: str | None = None, format: str | None = None
 ) -> list[FloatArray]:
     """Read all instances of a file as a list of (n, 2) arrays."""
-    return _read(read_source(path), key, format)
+    return instances_of(read_source(path), key, format)
 
 
 def save_points(points: Any, path: PathOrStream, format: str | None = None) -> None:
@@ -105,7 +108,7 @@ def sniff_format(source: Source) -> str:
     head = source.data[:8]
     if head.startswith(b"\x93NUMPY"):
         return "npy"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+    if head.startswith(ZIP_STARTS):
         return "npz"
     text = source.text().lstrip()
     if text.startswith(("{", "[")):
@@ -122,6 +125,14 @@ def _sniff_json(text: str) -> str:
     first, _, rest = text.partition("\n")
     whole = first.rstrip().endswith(("}", "]")) and rest.lstrip().startswith(("{", "["))
     return "jsonl" if whole else "json"
+
+
+def instances_of(
+    source: Source, key: str | None = None, format: str | None = None
+) -> list[FloatArray]:
+    """Return all instances of a file that was read already."""
+    with reading(source.name):
+        return _read(source, key, format)
 
 
 def _read(source: Source, key: str | None, format: str | None) -> list[FloatArray]:

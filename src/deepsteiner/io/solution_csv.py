@@ -13,6 +13,7 @@ from typing import Any
 from ..core.errors import FormatError
 from ..core.solution import Solution
 from .export import node_kinds
+from .json_points import UnusableJsonError, loads
 from .sources import shorten
 from .tables import finite_number
 
@@ -84,8 +85,8 @@ def _add_row(cells: list[str], arrays: dict[str, list[Any]], where: str) -> None
 
 def _value(text: str, where: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return loads(text)
+    except (ValueError, RecursionError, UnusableJsonError):
         raise FormatError(f"{where}: expected a value in JSON, got {shorten(text)}") from None
 
 

@@ -21,7 +21,16 @@ from .export import solution_to_geojson
 from .json_points import MEMBER, parse_json
 from .solution_csv import MARK, dict_from_csv, solution_to_csv
 from .solution_geojson import dict_from_geojson
-from .sources import PathOrStream, Source, read_source, suffix_of, write_target
+from .sources import (
+    PathOrStream,
+    Source,
+    read_source,
+    reading,
+    shorten,
+    shown,
+    suffix_of,
+    write_target,
+)
 
 FORMAT_VERSION = 1
 SOLUTION_FORMATS: tuple[SolutionFormat, ...] = get_args(SolutionFormat)
@@ -48,6 +57,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
 
     Inside `info`, arrays become lists, and numbers that are not finite become None.
     """
+    with reading("the solution's info"):
+        info = _plain(solution.info, "info")
     return {
         "format": MARK,
         "version": FORMAT_VERSION,
@@ -58,7 +69,7 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
         "runtime": float(solution.runtime),
         "crs": solution.crs,
         "plane_crs": solution.plane_crs,
-        "info": _plain(solution.info, "info"),
+        "info": info,
         "terminals": solution.terminals.tolist(),
         "steiner_points": solution.steiner_points.tolist(),
         "edges": solution.edges.tolist(),
@@ -67,7 +78,8 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
 
 def solution_from_dict(data: Mapping[str, Any]) -> Solution:
     """Rebuild and validate a solution written by `solution_to_dict`; every field must be there."""
-    return _checked_solution(data, "the solution")
+    with reading("the solution"):
+        return _checked_solution(data, "the solution")
 
 
 def save_solution(solution: Solution, path: PathOrStream, *, format: str | None = None) -> None:
@@ -85,8 +97,13 @@ def save_solution(solution: Solution, path: PathOrStream, *, format: str | None 
 
 def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
     """Read and validate a solution saved as json, geojson or csv (`-` is standard input)."""
-    source = read_source(path)
-    return _checked_solution(_read_dict(source, format), source.name)
+    return solution_of(read_source(path), format)
+
+
+def solution_of(source: Source, format: str | None = None) -> Solution:
+    """Return the validated solution of a file that was read already."""
+    with reading(source.name):
+        return _checked_solution(_read_dict(source, format), source.name)
 
 
 def solution_terminals(content: dict[str, Any] | str, name: str) -> FloatArray:
@@ -159,14 +176,14 @@ def _checked_solution(data: Any, name: str) -> Solution:
     if not isinstance(data, Mapping):
         raise FormatError(f"{name}: expected an object, got {type(data).__name__}")
     if data.get("format") != MARK:
-        raise FormatError(f"{name}: 'format' must be {MARK!r}, got {data.get('format')!r}")
+        raise FormatError(f"{name}: 'format' must be {MARK!r}, got {shown(data.get('format'))}")
     if data.get("version") != FORMAT_VERSION:
         raise FormatError(
-            f"{name}: 'version' must be {FORMAT_VERSION}, got {data.get('version')!r}; a newer "
-            "deepsteiner may read it"
+            f"{name}: 'version' must be {FORMAT_VERSION}, got {shown(data.get('version'))}; "
+            "a newer deepsteiner may read it"
         )
     missing = [field for field in FIELDS if field not in data]
-    unknown = [str(field) for field in data if field not in FIELDS]
+    unknown = [shorten(str(field)) for field in data if field not in FIELDS][:8]
     if missing or unknown:
         problem = "missing" if missing else "unknown"
         raise FormatError(f"{name}: {problem} fields: {', '.join(missing or unknown)}")
@@ -175,7 +192,7 @@ def _checked_solution(data: Any, name: str) -> Solution:
         length=_real(data, "length", name),
         lower_bound=None if data["lower_bound"] is None else _real(data, "lower_bound", name),
         status=_one_of(data, "status", STATUSES, name),
-        method=_typed(data, "method", str, name),
+        method=_method(data, name),
         runtime=_real(data, "runtime", name),
         info=dict(_typed(data, "info", dict, name)),
         crs=None if data["crs"] is None else _typed(data, "crs", str, name),
@@ -184,7 +201,7 @@ def _checked_solution(data: Any, name: str) -> Solution:
     relays = solution.info.get("relays", 0)
     count = as_whole(relays)
     if count is None or not 0 <= count <= len(solution.steiner_points):
-        raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays!r}")
+        raise FormatError(f"{name}: info 'relays' must count Steiner points, got {shown(relays)}")
     try:
         return solution.validate()
     except TreeError as error:
@@ -205,7 +222,7 @@ def _arrays(data: Mapping[str, Any], name: str) -> tuple[FloatArray, FloatArray,
 def _edges(value: Any, name: str) -> IntArray:
     try:
         edges = np.asarray(value)
-    except ValueError:
+    except (ValueError, TypeError):
         edges = np.empty(0)
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
         raise FormatError(f"{name}: edges must be pairs of node numbers")
@@ -219,20 +236,27 @@ def _is_empty(value: Any) -> bool:
 def _real(data: Mapping[str, Any], field: str, name: str) -> float:
     value = as_real(data[field])
     if value is None or not math.isfinite(value):
-        raise FormatError(f"{name}: {field!r} must be a finite number, got {data[field]!r}")
+        raise FormatError(f"{name}: {field!r} must be a finite number, got {shown(data[field])}")
     return value
 
 
 def _typed(data: Mapping[str, Any], field: str, kind: type, name: str) -> Any:
     if not isinstance(data[field], kind):
-        raise FormatError(f"{name}: {field!r} must be a {kind.__name__}, got {data[field]!r}")
+        raise FormatError(f"{name}: {field!r} must be a {kind.__name__}, got {shown(data[field])}")
     return data[field]
+
+
+def _method(data: Mapping[str, Any], name: str) -> str:
+    method = str(_typed(data, "method", str, name))
+    if not method.isprintable():  # it becomes the title of pictures
+        raise FormatError(f"{name}: 'method' must be printable text, got {shown(method)}")
+    return method
 
 
 def _one_of(data: Mapping[str, Any], field: str, choices: tuple[Any, ...], name: str) -> Any:
     if data[field] not in choices:
         raise FormatError(
-            f"{name}: {field!r} must be one of {', '.join(choices)}, got {data[field]!r}"
+            f"{name}: {field!r} must be one of {', '.join(choices)}, got {shown(data[field])}"
         )
     return data[field]
 

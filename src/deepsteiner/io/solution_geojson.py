@@ -6,6 +6,7 @@ from typing import Any
 
 from ..core.errors import FormatError
 from .json_points import MEMBER
+from .sources import shown
 
 NODE_KINDS = ("terminal", "steiner", "relay")
 
@@ -42,10 +43,10 @@ def _check_node(properties: dict[str, Any], expected: int, others: bool, name: s
     kind = properties["kind"]
     if kind not in NODE_KINDS:
         raise FormatError(
-            f"{name}: kind must be one of {', '.join(NODE_KINDS)}, edge; got {kind!r}"
+            f"{name}: kind must be one of {', '.join(NODE_KINDS)}, edge; got {shown(kind)}"
         )
     if properties["id"] != expected or (kind == "terminal" and others):
         raise FormatError(
             f"{name}: nodes must be numbered from 0 with terminals first; "
-            f"got {kind} {properties['id']!r} in place {expected}"
+            f"got {kind} {shown(properties['id'])} in place {expected}"
         )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
+import reprlib
+import stat
 import sys
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -15,6 +19,10 @@ from ..core.errors import FormatError
 from .atomic import atomic_write
 
 PathOrStream = str | os.PathLike[str] | IO[Any]
+
+# What is packed, piped or a device says nothing true about its size, and may have no end.
+LARGEST_UNPACKED = 1 << 30
+_PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +49,17 @@ class Source:
 
 
 def read_source(path: PathOrStream) -> Source:
-    """Read a path (`-` is standard input) or an open stream; .gz is unpacked on the way."""
+    """Read a path (`-` is standard input) or an open stream; .gz is unpacked on the way.
+
+    Packed files, pipes, devices and streams are read up to `LARGEST_UNPACKED` bytes.
+    """
     if hasattr(path, "read"):
         name = getattr(path, "name", None)
         source = _from_stream(path, name if isinstance(name, str) else "the stream")
     elif isinstance(path, (str, os.PathLike)):
         if os.fspath(path) == "-":
+            if sys.stdin is None:
+                raise FormatError("standard input is closed")
             source = _from_stream(sys.stdin, "standard input")
         else:
             source = _from_path(Path(path))
@@ -65,6 +78,8 @@ def write_target(path: PathOrStream, content: str | bytes) -> None:
         _to_stream(path, content)
     elif isinstance(path, (str, os.PathLike)):
         if os.fspath(path) == "-":
+            if sys.stdout is None:
+                raise FormatError("standard output is closed")
             _to_stream(sys.stdout, content)
             return
         with atomic_write(path, "wb") as stream:
@@ -85,30 +100,86 @@ def shorten(text: str) -> str:
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
+def too_large(name: str) -> FormatError:
+    """Return the error about a source of more than `LARGEST_UNPACKED` bytes."""
+    return FormatError(
+        f"{name} holds more than {LARGEST_UNPACKED >> 20:,} MiB, the most that is read from "
+        "packed files, pipes and devices; give it as a plain file"
+    )
+
+
+def shown(value: Any) -> str:
+    """Return any value, however long or deep, as it may stand in an error sentence."""
+    if isinstance(value, str):
+        return shorten(value)
+    try:
+        text = reprlib.repr(value)
+    except Exception:  # as of an integer with too many digits
+        return f"a value of type {type(value).__name__}"
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+@contextlib.contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what only an outsized content causes into a sentence."""
+    try:
+        yield
+    except RecursionError:
+        raise FormatError(f"{name}: lists or objects are nested too deep") from None
+    except MemoryError:
+        raise FormatError(f"{name} needs more memory than there is") from None
+
+
 def _from_stream(stream: Any, name: str) -> Source:
     # Bytes where they can be had: npy and npz also arrive through pipes.
-    content = getattr(stream, "buffer", stream).read()
-    return Source(name, "", content.encode() if isinstance(content, str) else bytes(content))
+    try:
+        return Source(name, "", _read_pieces(getattr(stream, "buffer", stream), name))
+    except (OSError, ValueError) as error:
+        raise _unreadable(name, error) from None
 
 
 def _from_path(path: Path) -> Source:
     suffixes = path.name.lower().removesuffix(".gz")
     try:
-        return Source(str(path), Path(suffixes).suffix.removeprefix("."), path.read_bytes())
+        with open(path, "rb") as stream:
+            plain = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+            data = stream.read() if plain else _read_pieces(stream, str(path))
     except FileNotFoundError:
         raise FormatError(f"{path} does not exist") from None
     except IsADirectoryError:
         raise FormatError(f"{path} is a folder; expected a file") from None
+    except MemoryError:
+        raise FormatError(f"{path} is larger than the memory") from None
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise FormatError(f"{path} cannot be read: {reason}") from None
+        raise _unreadable(str(path), error) from None
+    return Source(str(path), Path(suffixes).suffix.removeprefix("."), data)
+
+
+def _unreadable(name: str, error: Exception) -> FormatError:
+    if isinstance(error, FormatError):
+        return error
+    return FormatError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}")
 
 
 def _unzipped(source: Source) -> Source:
     try:
-        return Source(source.name, source.suffix, gzip.decompress(source.data))
+        with gzip.GzipFile(fileobj=io.BytesIO(source.data)) as stream:
+            data = _read_pieces(stream, source.name)
     except (OSError, EOFError, zlib.error):
         raise FormatError(f"{source.name} is a damaged or truncated gzip file") from None
+    return Source(source.name, source.suffix, data)
+
+
+def _read_pieces(stream: Any, name: str) -> bytes:
+    """Return all that a stream of bytes or of text holds, unless that is too much."""
+    content = io.BytesIO()
+    while piece := stream.read(_PIECE):
+        if not isinstance(piece, (str, bytes)):
+            raise FormatError(f"{name}: expected text or bytes, got {type(piece).__name__}")
+        content.write(piece.encode() if isinstance(piece, str) else piece)
+        if content.tell() > LARGEST_UNPACKED:
+            raise too_large(name)
+    return content.getvalue()
 
 
 def _to_stream(stream: Any, content: str | bytes) -> None:

@@ -16,6 +16,7 @@ def read_stp(source: Source) -> list[FloatArray]:
     """Read the terminals' coordinates; without a Terminals section, all nodes are terminals."""
     positions: dict[str, tuple[float, float]] = {}
     terminals: list[tuple[int, str]] = []
+    stated: dict[str, tuple[int, str]] = {}
     section = ""
     for number, line in enumerate(source.text().split("\n"), 1):
         words = line.split()
@@ -24,13 +25,23 @@ def read_stp(source: Source) -> list[FloatArray]:
             section = words[1].upper()
         elif section == "COORDINATES" and keyword.strip("D") == "" and len(keyword) > 1:
             node, position = _position(words, source.name, number)
+            if node in positions:
+                raise FormatError(
+                    f"{source.name}, line {number}: node {shorten(node)} has coordinates already"
+                )
             positions[node] = position
         elif section == "TERMINALS" and keyword == "T" and len(words) > 1:
             terminals.append((number, words[1]))
+        elif keyword in ("NODES", "TERMINALS") and len(words) > 1:
+            stated[keyword] = number, words[1]
     if not positions:
         raise FormatError(
             f"{source.name} has no coordinates; expected a Coordinates section of 'DD i x y' lines"
         )
+    # A file that lost its end would otherwise be a smaller instance.
+    _check_count(stated.get("TERMINALS"), len(terminals), "terminals", source.name)
+    if not terminals:
+        _check_count(stated.get("NODES"), len(positions), "nodes with coordinates", source.name)
     for number, node in terminals:
         if node not in positions:
             raise FormatError(
@@ -67,6 +78,14 @@ def write_stp(points: FloatArray) -> str:
         "EOF",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _check_count(stated: tuple[int, str] | None, found: int, what: str, name: str) -> None:
+    if stated is not None and stated[1] != str(found):
+        raise FormatError(
+            f"{name}, line {stated[0]}: the number of {what} is stated as {shorten(stated[1])}, "
+            f"but it is {found}"
+        )
 
 
 def _position(words: list[str], name: str, number: int) -> tuple[str, tuple[float, float]]:

@@ -35,6 +35,7 @@ class _Layout:
     columns: tuple[int, int] | None
     header_line: int
     crs: str | None
+    width: int = 2  # columns that the header names
 
 
 def read_table(source: Source) -> list[FloatArray]:
@@ -99,8 +100,11 @@ def _named_layout(
     for pairs, default in ((PLANE_NAMES, crs), (LONLAT_NAMES, crs or LONLAT)):
         for first, second in pairs:
             if first in names and second in names:
+                for twice in (first, second):
+                    if names.count(twice) > 1:
+                        raise FormatError(f"{name}, line {number}: two columns named {twice!r}")
                 columns = (names.index(first), names.index(second))
-                return _Layout(separator, columns, number, default)
+                return _Layout(separator, columns, number, default, len(names))
     if len(names) != 2:
         raise FormatError(
             f"{name}, line {number}: expected two columns, or a header that names x and y or lon "
@@ -113,6 +117,8 @@ def _named_layout(
 
 def _read_fast(text: str, layout: _Layout) -> FloatArray | None:
     """Return the points where numpy's reader takes them all; otherwise the slow way decides."""
+    if layout.columns is not None and _has_wide_rows(text, layout):
+        return None  # numpy would not mind
     try:
         array = np.loadtxt(
             io.StringIO(text),
@@ -127,6 +133,13 @@ def _read_fast(text: str, layout: _Layout) -> FloatArray | None:
         return None
     usable = array.shape[1] == 2 and bool((np.abs(array) <= LARGEST_COORDINATE).all())
     return array if usable else None
+
+
+def _has_wide_rows(text: str, layout: _Layout) -> bool:
+    """Tell whether a row may have more columns than the header names."""
+    if layout.separator is None:
+        return any(len(line.split()) > layout.width for line in io.StringIO(text))
+    return any(line.count(layout.separator) >= layout.width for line in io.StringIO(text))
 
 
 def _read_rows(text: str, layout: _Layout, name: str) -> FloatArray:
@@ -159,6 +172,13 @@ def _row(line: str, layout: _Layout, name: str, number: int) -> tuple[float, flo
                 f"{name}, line {number}: expected at least {max(layout.columns) + 1} columns as "
                 f"the header names, got {_columns(len(cells))}"
             )
+        if len(cells) > layout.width:  # a decimal comma, or row names without a header
+            bare = _cells(line.partition("#")[0].strip(), layout.separator, name, number)
+            if any(bare[layout.width :]):
+                raise FormatError(
+                    f"{name}, line {number}: expected {_columns(layout.width)} as the header "
+                    f"names, got {len(bare)}"
+                )
         pair = [cells[column].partition("#")[0].strip() for column in layout.columns]
     where = f"{name}, line {number}"
     return finite_number(pair[0], where), finite_number(pair[1], where)

@@ -56,7 +56,7 @@ def write_tsp(points: FloatArray) -> str:
 
 def _parse(source: Source) -> tuple[dict[str, str], list[tuple[float, float]]]:
     fields: dict[str, str] = {}
-    rows: list[tuple[float, float]] = []
+    rows: dict[str, tuple[float, float]] = {}
     section = ""
     for number, line in enumerate(source.text().split("\n"), 1):
         stripped = line.strip()
@@ -70,15 +70,20 @@ def _parse(source: Source) -> tuple[dict[str, str], list[tuple[float, float]]]:
         elif colon:
             fields[label.strip().upper()] = value.strip()
         elif section == "NODE_COORD_SECTION":
-            rows.append(_node(stripped, source.name, number))
-    return fields, rows
+            node, position = _node(stripped, source.name, number)
+            if node in rows:
+                raise FormatError(
+                    f"{source.name}, line {number}: node {shorten(node)} has coordinates already"
+                )
+            rows[node] = position
+    return fields, list(rows.values())
 
 
-def _node(line: str, name: str, number: int) -> tuple[float, float]:
+def _node(line: str, name: str, number: int) -> tuple[str, tuple[float, float]]:
     words = line.split()
     if len(words) != 3:
         raise FormatError(
             f"{name}, line {number}: expected a node's number, x and y, got {shorten(line)}"
         )
     where = f"{name}, line {number}"
-    return finite_number(words[1], where), finite_number(words[2], where)
+    return words[0], (finite_number(words[1], where), finite_number(words[2], where))

@@ -17,7 +17,9 @@ from .. import datasets
 from ..core.errors import FormatError
 from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
+from ..io.arrays import Archive, as_text
 from ..io.atomic import atomic_write
+from ..io.sources import read_source
 
 # Kind, points, share of the instances; "tight" are clusters of random tightness.
 MIXTURE = (
@@ -99,8 +101,8 @@ def save_labels(
 
 def source_of(path: str | os.PathLike[str]) -> str:
     """Return how the instances of a label file were drawn: kind, count, seed and split."""
-    with np.load(path) as data:
-        return str(data["source"]) if "source" in data.files else "unknown"
+    found = Archive(read_source(path)).read("source")
+    return as_text(found["source"], os.fspath(path)) if "source" in found else "unknown"
 
 
 def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]:
@@ -116,14 +118,16 @@ def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]
 def load_labels(path: str | os.PathLike[str]) -> list[Label]:
     """Read a label file."""
     names = ("points", "sizes", "steiner", "steiner_sizes", "edges")
-    with np.load(path) as data:
-        missing = [name for name in names if name not in data.files]
-        if missing:
-            raise FormatError(f"{os.fspath(path)} is no label file: it has no array {missing[0]!r}")
-        points, sizes, steiner, more, edges = (data[name] for name in names)
+    found = Archive(read_source(path)).read(*names)
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise FormatError(f"{os.fspath(path)} is no label file: it has no array {missing[0]!r}")
+    points, sizes, steiner, more, edges = (np.array(found[name]) for name in names)
     at = np.concatenate(([0], np.cumsum(sizes)))
     on = np.concatenate(([0], np.cumsum(more)))
     links = np.concatenate(([0], np.cumsum(sizes + more - 1)))
+    if (at[-1], on[-1], links[-1]) != (len(points), len(steiner), len(edges)):
+        raise FormatError(f"{os.fspath(path)} is damaged: its arrays do not fit its sizes")
     return [
         Label(
             points[at[i] : at[i + 1]],

@@ -99,7 +99,7 @@ class TestBlocks:
     def test_rates_are_said(self):
         row = timing(n=20, method="neural", call="solve_many", threads=16, seconds=3.14e-5)
         text = readme.scale_block([replace(row, options={"effort": "fast"}), large("local")])
-        assert "`neural`, fast, 31,847 instances of 20 points a second on 16 cores" in text
+        assert "on 16 cores `neural`, fast, solves 31,847 instances of 20 points a second." in text
 
 
 class TestTimings:

@@ -190,16 +190,23 @@ def scale_block(timings: Sequence[Timing]) -> str:
         for row in large
     ]  # fmt: skip
     header = ["points", "method", "cores", "shorter than the spanning tree", "time", "memory"]
-    rates = [row for row in timings if row.call == "solve_many" and row.threads > 1]
-    said = [
-        f"`{row.method}`, {row.options['effort']}, {significant(1 / row.seconds)} instances of "
-        f"{row.n} points a second on {row.threads} cores"
-        for row in sorted(rates, key=lambda row: row.n)
-    ]
-    notes = [f"In batches: {', '.join(said)}."] if said else []
+    notes = _rates([row for row in timings if row.call == "solve_many" and row.threads > 1])
     if any(len(_seeds(large, n)) > 1 for n in {row.n for row in large}):
         notes.append("`local` and `neural` were timed on different draws.")
     return "\n\n".join(filter(None, (markdown(header, lines), " ".join(notes))))
+
+
+def _rates(rows: Sequence[Timing]) -> list[str]:
+    """Return a sentence for every way in which batches were solved."""
+    ways: dict[tuple[str, str, int], list[str]] = {}
+    for row in sorted(rows, key=lambda row: row.n):
+        way = (row.method, row.options["effort"], row.threads)
+        ways.setdefault(way, []).append(f"{significant(1 / row.seconds)} instances of {row.n}")
+    return [
+        f"In batches on {threads} cores `{method}`, {effort}, solves {' or '.join(said)} points a "
+        "second."
+        for (method, effort, threads), said in ways.items()
+    ]
 
 
 def _seeds(rows: Sequence[Timing], n: int) -> set[int | None]:

@@ -88,7 +88,9 @@ def report(
 ) -> list[str]:
     """Print the cases beside other versions, store what is to be stored; return what is worse."""
     commits = [commit_of(path) for path in checkouts]
-    found = [rows_of(measured, k, cases, commits[k], best) for k in range(len(checkouts))]
+    # The first checkout's rows are made last: of those stored together they are the newest.
+    order = range(len(checkouts))[::-1]
+    found = [rows_of(measured, k, cases, commits[k], best) for k in order][::-1]
     print(f"commit {commits[0]}; {machine()}; {', '.join(map(' '.join, versions().items()))}")
     print(
         f"calibration {1000 * measured.calibration.wall.seconds:.0f} ms, "

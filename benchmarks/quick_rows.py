@@ -94,7 +94,7 @@ def _row(
         commit=commit,
         machine=machine(),
         versions=versions(),
-        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        date=datetime.datetime.now(datetime.UTC).isoformat(),
     )
 
 

@@ -154,7 +154,7 @@ def _papers_best() -> list[str]:
 def newest_quick() -> dict[str, dict[str, Any]]:
     """Return the newest stored rows of the yardstick (`make bench-quick`) by case."""
     files = [_records(path) for path in (ROOT / "benchmarks" / "stored" / "quick").glob("*.jsonl")]
-    newest = max(files, key=lambda rows: rows[0]["date"], default=[])
+    newest = max(files, key=lambda rows: max(row["date"] for row in rows), default=[])
     return {row["case"]: row for row in newest}
 
 

@@ -58,6 +58,8 @@ def main() -> int:
             raise RowsError(f"no case has the words {' or '.join(map(repr, given.only))}")
         for name in filter(None, (given.store, given.store_against)):
             check_name(name)
+        if given.only and (given.store or given.store_against):
+            raise RowsError("a stored version has all cases: --store goes without --only")
         if given.store_against and not given.against:
             raise RowsError("--store-against needs --against")
         checkouts = [check_checkout(path) for path in (given.checkout, *given.against)]

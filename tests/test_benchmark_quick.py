@@ -208,6 +208,7 @@ class TestRun:
             (["--against", "/nowhere"], "is no checkout"),
             (["--store", "../x"], "letters, digits"),
             (["--store-against", "x"], "--store-against needs --against"),
+            (["--store", "x", "--only", "exact"], "--store goes without --only"),
             (["--rounds", "1"], "at least 2"),
         ],
     )

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format clean neural-model
+.PHONY: demo test lint format bench-quick clean neural-model
 
 demo: $(VENV)/.installed
 	$(BIN)/deepsteiner demo
@@ -19,6 +19,10 @@ lint: $(VENV)/.installed
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Is anything slower, or any tree longer, than in the stored versions? About two minutes; ARGS="--help".
+bench-quick: $(VENV)/.installed
+	$(BIN)/python benchmarks/quick.py $(ARGS)
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"

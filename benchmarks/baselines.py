@@ -1,6 +1,9 @@
-"""Gap and time of the simple methods on the paper's data sets, beside the paper's figures.
+"""Gap and time of the simple methods on the paper's kinds of instances, beside its figures.
 
-Run: python benchmarks/baselines.py          (about a minute; authors' sets where ../shared exists)
+Run: python benchmarks/baselines.py          (about a minute)
+
+D1 and DEG are the authors' own instances where ../shared has them, else D1 is the golden set of
+the same kind; D2 and D3 are golden sets. The table says which.
 """
 
 from __future__ import annotations
@@ -11,44 +14,40 @@ from common import golden, print_provenance, print_table, shared
 import deepsteiner as ds
 
 
-def datasets() -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return D1, D2, D3 and DEG with their optima: the authors' own where there."""
-    sets = {"D1": golden("u10"), "D2": golden("u20"), "D3": golden("g10")}
+def datasets() -> dict[str, tuple[str, np.ndarray, np.ndarray]]:
+    """Return D1, D2, D3 and DEG by name: which data it is, the points, the optima."""
+    names = {"D1": "u10", "D2": "u20", "D3": "g10"}
+    sets = {name: (f"{name}, golden {file}", *golden(file)) for name, file in names.items()}
     authors, deg = shared("d1_authors.npz"), shared("deg10_authors.npz")
     if authors is not None:
-        sets["D1"] = authors["test_points"], authors["test_optimal_length"]
+        sets["D1"] = "D1, authors'", authors["test_points"], authors["test_optimal_length"]
     if deg is not None:
-        sets["DEG"] = deg["points"], deg["optimal_length"]
+        sets["DEG"] = "DEG, authors'", deg["points"], deg["optimal_length"]
     return sets
 
 
-# data set, method, options, what the paper (or the issue's anchor) says
+# data set, method, options, what the paper prints on its own draws
 ROWS = [
     ("D1", "mst", {}, "3.15"),
     ("D2", "mst", {}, "3.19"),
     ("D3", "mst", {}, "3.06"),
     ("DEG", "mst", {}, "3.29"),
-    ("D1", "rand1", {}, "25.05 printed, 24.6 anchor"),
-    ("D3", "rand1", {"distribution": "uniform"}, "48.44 printed, 46.3 anchor"),
-    ("D3", "rand1", {"distribution": "normal"}, "27.2 anchor"),
-    ("D1", "rand2", {}, "4.20 printed, 2.93 anchor"),
-    ("D1", "rand2", {"keep_worsening": True}, "4.20 printed, 4.03 anchor"),
-    ("D1", "rand2", {"candidates": "knn"}, "3.64 printed, 2.97 anchor"),
-    ("D1", "rand2", {"candidates": "knn", "keep_worsening": True}, "3.64 printed, 4.63 anchor"),
-    ("D1", "rand2", {"candidates": "grid", "extent": "unit"}, "3.31 printed, 3.08 anchor"),
-    ("D1", "greedy", {"relax": False}, "0.09 anchor"),
-    ("D2", "greedy", {"relax": False}, "0.099 anchor"),
-    ("D3", "greedy", {"relax": False}, "0.087 anchor"),
-    ("DEG", "greedy", {"relax": False}, "0.098 anchor"),
-    ("D1", "greedy", {"relax": False, "candidates": "knn"}, "0.085 anchor"),
-    ("D1", "greedy", {"relax": False, "candidates": "grid", "extent": "unit"}, "1.10 anchor"),
-    (
-        "D1",
-        "greedy",
-        {"relax": False, "candidates": "grid", "extent": "unit", "grid": 20},
-        "0.48 anchor",
-    ),
-    ("D1", "greedy", {}, "at most 0.06"),
+    ("D1", "rand1", {}, "25.05"),
+    ("D3", "rand1", {"distribution": "uniform"}, "48.44"),
+    ("D3", "rand1", {"distribution": "normal"}, ""),
+    ("D1", "rand2", {}, "4.20"),
+    ("D1", "rand2", {"keep_worsening": True}, "4.20"),
+    ("D1", "rand2", {"candidates": "knn"}, "3.64"),
+    ("D1", "rand2", {"candidates": "knn", "keep_worsening": True}, "3.64"),
+    ("D1", "rand2", {"candidates": "grid", "extent": "unit"}, "3.31"),
+    ("D1", "greedy", {"relax": False}, ""),
+    ("D2", "greedy", {"relax": False}, ""),
+    ("D3", "greedy", {"relax": False}, ""),
+    ("DEG", "greedy", {"relax": False}, ""),
+    ("D1", "greedy", {"relax": False, "candidates": "knn"}, ""),
+    ("D1", "greedy", {"relax": False, "candidates": "grid", "extent": "unit"}, ""),
+    ("D1", "greedy", {"relax": False, "candidates": "grid", "extent": "unit", "grid": 20}, ""),
+    ("D1", "greedy", {}, ""),
     ("D2", "greedy", {}, ""),
     ("D3", "greedy", {}, ""),
     ("DEG", "greedy", {}, ""),
@@ -63,7 +62,7 @@ def main() -> None:
     for name, method, options, says in ROWS:
         if name not in sets:
             continue
-        points, optimum = sets[name]
+        data, points, optimum = sets[name]
         ds.solve_many(points[:50], method, **options)
         solutions = ds.solve_many(points, method, seed=0, **options)
         gap = 100 * (solutions.lengths / optimum - 1)
@@ -71,7 +70,7 @@ def main() -> None:
         settings = ", ".join(f"{key}={value}" for key, value in options.items())
         table.append(
             [
-                name,
+                data,
                 f"{method} {settings}",
                 len(points),
                 f"{gap.mean():.4g}",
@@ -81,7 +80,7 @@ def main() -> None:
                 f"{each * factor:.4f}",
             ]
         )
-    header = ["set", "method", "count", "gap %", "std. error", "paper / anchor", "ms", "ms scaled"]
+    header = ["set", "method", "count", "gap %", "std. error", "paper", "ms", "ms scaled"]
     print_table(header, table)
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from deepsteiner.benchmark.timings import REFERENCE_CALIBRATION
+
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 GOLDEN = ROOT / "tests" / "golden"
-# The calibration time of the machine on which the anchors in the documentation were measured.
-REFERENCE_CALIBRATION = 0.530
 
 
 def calibration(repeats: int = 3) -> float:

@@ -1,4 +1,4 @@
-"""Gap, validity and time of `neural` on every set with known optima, beside what is asked.
+"""Gap, validity and time of `neural` on every set with known optima, beside its targets.
 
     python benchmarks/neural.py                      everything, one thread (about ten minutes)
     python benchmarks/neural.py --quick              a few instances of each set (two minutes)
@@ -9,7 +9,7 @@
 solver. "none" switches all exact re-solving off, "any" allows pieces of any size. Times are one
 thread's, a batch's share (solve_many) and alone (solve), scaled to the reference calibration, which
 is measured again before each group of sets. The gap is (length - optimum) / optimum; a cell is met
-where its mean is not above what is asked.
+where its mean is not above the target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import REFERENCE_CALIBRATION, calibration, print_provenance, print_table
-from neural_sets import ASKED_MS, EFFORTS, Counts, Loaded, Trial, trials
+from neural_sets import EFFORTS, TARGET_MS, Counts, Loaded, Trial, trials
 
 import deepsteiner as ds
 from deepsteiner.benchmark.optima import check_against_optima, read_optima
@@ -57,18 +57,18 @@ class Row:
     ms_batch: float
     ms_alone: float
     calibration: float
-    asked_gap: float
-    asked_ms: float | None
+    target_gap: float
+    target_ms: float | None
 
     @property
     def gap_met(self) -> bool:
-        """Whether the mean gap is at most what is asked."""
-        return self.gap <= self.asked_gap
+        """Whether the mean gap is at most the target."""
+        return self.gap <= self.target_gap
 
     @property
     def time_met(self) -> bool:
-        """Whether a batch's share of time is at most what is asked, where anything is."""
-        return self.asked_ms is None or self.ms_batch <= self.asked_ms
+        """Whether a batch's share of time is at most the target, where there is one."""
+        return self.target_ms is None or self.ms_batch <= self.target_ms
 
 
 def measure(trial: Trial, loaded: Loaded, effort: str, pieces: str, calibrated: float) -> Row:
@@ -96,8 +96,8 @@ def measure(trial: Trial, loaded: Loaded, effort: str, pieces: str, calibrated: 
         ms_alone=scale
         * (alone(points, options) if points.shape[1] <= neural.BATCH_LIMIT else batch),
         calibration=calibrated,
-        asked_gap=trial.asked[effort],
-        asked_ms=ASKED_MS.get(points.shape[1], {}).get(effort),
+        target_gap=trial.targets[effort],
+        target_ms=TARGET_MS.get(points.shape[1], {}).get(effort),
     )
 
 
@@ -139,7 +139,7 @@ def is_valid(solution: ds.Solution) -> bool:
 
 
 def run(given: argparse.Namespace) -> list[Row]:
-    """Measure all that is asked for, telling about each set at once."""
+    """Measure all that is wanted, telling about each set at once."""
     rows: list[Row] = []
     group, calibrated = "", 0.0
     counts = Counts(given.quick, given.count)
@@ -172,19 +172,19 @@ def verdict(met: bool) -> str:
 
 
 def print_tables(rows: Sequence[Row]) -> None:
-    """Print gaps and times beside what is asked, and the other ways to use exact pieces."""
+    """Print gaps and times beside their targets, and the other ways to use exact pieces."""
     by_key = {(row.set, row.effort, row.pieces): row for row in rows}
     sets = {row.set: row for row in rows}
     efforts = [effort for effort in EFFORTS if any(row.effort == effort for row in rows)]
     pieces = [one for one in PIECES if any(row.pieces == one for row in rows)]
     if "third" in pieces:
-        print("\nMean gap in % ± standard error, worst; asked.\n")
+        print("\nMean gap in % ± standard error, worst; target.\n")
         cells = [
             [name, row.n, row.count, *(gap_cell(by_key[name, e, "third"]) for e in efforts)]
             for name, row in sets.items()
         ]
         print_table(["set", "n", "count", *efforts], cells)
-        print("\nScaled ms of one thread: in a batch, alone; asked (of the batch).\n")
+        print("\nScaled ms of one thread: in a batch, alone; target (of the batch).\n")
         cells = [
             [name, row.n, *(time_cell(by_key[name, e, "third"]) for e in efforts)]
             for name, row in sets.items()
@@ -203,29 +203,29 @@ def gap_cell(row: Row) -> str:
     """Return gap, standard error, worst gap and the verdict."""
     return (
         f"{row.gap:.5f} ± {row.error:.5f}, {row.worst:.3f}; "
-        f"≤ {row.asked_gap:g} {verdict(row.gap_met)}"
+        f"≤ {row.target_gap:g} {verdict(row.gap_met)}"
     )
 
 
 def time_cell(row: Row) -> str:
-    """Return both times, and the verdict where a time is asked."""
-    asked = "" if row.asked_ms is None else f"; ≤ {row.asked_ms:g} {verdict(row.time_met)}"
-    return f"{row.ms_batch:.2f}, {row.ms_alone:.2f}{asked}"
+    """Return both times, and the verdict where a time has a target."""
+    target = "" if row.target_ms is None else f"; ≤ {row.target_ms:g} {verdict(row.time_met)}"
+    return f"{row.ms_batch:.2f}, {row.ms_alone:.2f}{target}"
 
 
 def print_summary(rows: Sequence[Row]) -> None:
     """Print how many cells are met, which are not, and the share of valid trees."""
     real = [row for row in rows if row.pieces == "third"]
-    timed = [row for row in real if row.asked_ms is not None]
+    timed = [row for row in real if row.target_ms is not None]
     gaps_met, times_met = (sum(r.gap_met for r in real), sum(r.time_met for r in timed))
     print(f"\ngaps: {gaps_met} of {len(real)} met; times: {times_met} of {len(timed)} met")
     for row in real:
         if not row.gap_met:
-            near = ", within two standard errors" * (row.gap - 2 * row.error <= row.asked_gap)
-            print(f"missed: {row.set} {row.effort}: {row.gap:.5f} > {row.asked_gap:g} %{near}")
+            near = ", within two standard errors" * (row.gap - 2 * row.error <= row.target_gap)
+            print(f"missed: {row.set} {row.effort}: {row.gap:.5f} > {row.target_gap:g} %{near}")
     for row in timed:
         if not row.time_met:
-            print(f"missed: {row.set} {row.effort}: {row.ms_batch:.2f} > {row.asked_ms:g} ms")
+            print(f"missed: {row.set} {row.effort}: {row.ms_batch:.2f} > {row.target_ms:g} ms")
     bad = [row for row in rows if row.valid < 100.0]
     print(f"valid strict trees: {'100 % in every row' if not bad else verdict(False)}")
     for row in bad:
@@ -242,14 +242,14 @@ def write_rows(path: Path, rows: Sequence[Row]) -> None:
         "reference_calibration": REFERENCE_CALIBRATION,
     }
     found = [
-        asdict(row) | {"gap_met": row.gap_met, "time_met": row.time_met if row.asked_ms else None}
+        asdict(row) | {"gap_met": row.gap_met, "time_met": row.time_met if row.target_ms else None}
         for row in rows
     ]
     path.write_text(json.dumps({"provenance": facts, "rows": found}, indent=1) + "\n")
 
 
 def main() -> None:
-    """Run what was asked for."""
+    """Run what the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", help="beginnings of names of sets; default: all")
     parser.add_argument("--effort", choices=EFFORTS, action="append")

@@ -1,4 +1,4 @@
-"""Gap against time of `neural`, of `local`, and of `neural` with hand-made scores.
+"""Gap against time of `neural`, of `local`, and of `neural` with regressions.
 
     python benchmarks/neural_curves.py --optima optima.npz --prove       optima, by exact (minutes)
     python benchmarks/neural_curves.py --optima optima.npz --json cpu.json       one thread
@@ -7,7 +7,8 @@
 
 Uniform points, n = 20, 100, 1000 (gap to the optimum) and 100,000 (gap to the best tree known).
 Curves: `local`, `neural` with pieces of at most a third of the points solved exactly ("third") and
-of any size ("any"), and both again with a hand-made score of hand_score.py in the network's place.
+of any size ("any"), and both again with a logistic
+regression of regression_score.py, on the same labels, in the network's place.
 Up to 1000 points each curve has a point for every effort and for budgets between the efforts, each
 a run of its own; above, it is what a run of each effort had reached after a time, and "any" is
 left out: of so many points it does the same as "third".
@@ -31,8 +32,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-import hand_score
 import numpy as np
+import regression_score
 from common import REFERENCE_CALIBRATION, calibration
 from neural_figure import draw, print_points, print_verdicts
 
@@ -57,20 +58,20 @@ MODULES: dict[str, Any] = {"local": local, "neural": neural}
 
 @dataclass(frozen=True)
 class Curve:
-    """One way to solve: a method, its options, and a hand-made score in the network's place."""
+    """One way to solve: a method, its options, and a regression in the network's place."""
 
     name: str
     method: str
     pieces: str | None = None
-    hand: str | None = None
+    score: str | None = None
 
 
 def curves(scores: list[str], n: int) -> list[Curve]:
-    """Return the curves at a size, with these hand-made scores (of two, the better counts)."""
+    """Return the curves at a size, with these regressions (of two, the better counts)."""
     found = [Curve("local", "local")]
     for pieces in ("third", "any") if n < MANY else ("third",):
         found.append(Curve(f"neural, {pieces}", "neural", pieces))
-        found += [Curve(f"neural, {pieces}, hand", "neural", pieces, one) for one in scores]
+        found += [Curve(f"neural, {pieces}, regression", "neural", pieces, one) for one in scores]
     return found
 
 
@@ -130,11 +131,11 @@ def _less_local(whole: Any, n: int, best: bool) -> Iterator[tuple[str, Any]]:
 
 @contextmanager
 def prepared(curve: Curve, folder: Path) -> Iterator[dict[str, Any]]:
-    """Yield the options of a curve, with the hand-made score's bars in force."""
+    """Yield the options of a curve, with the regression's bars in force."""
     options: dict[str, Any] = {} if curve.pieces is None else {"pieces": curve.pieces}
-    if curve.hand is not None:
-        options["model"] = str(hand_score.make(folder / curve.hand, curve.hand))
-    with nullcontext() if curve.hand is None else hand_score.bars(curve.hand):
+    if curve.score is not None:
+        options["model"] = str(regression_score.make(folder / curve.score, curve.score))
+    with nullcontext() if curve.score is None else regression_score.bars(curve.score):
         yield options
 
 
@@ -147,7 +148,7 @@ class Bench:
         self.cores = given.threads or os.cpu_count() or 1
         self.efforts = given.effort or EFFORTS
         self.counts = QUICK if given.quick else COUNTS if given.all else USUAL
-        self.scores = given.hand
+        self.scores = given.scores
         self.rows: list[dict[str, Any]] = []
 
     def threads(self, n: int) -> int:
@@ -169,7 +170,7 @@ class Bench:
                 with prepared(curve, folder) as options:
                     if curve.method == "neural" and self.device != "cpu":
                         options["device"] = self.device
-                    named = {**facts, "curve": curve.name, "score": curve.hand}
+                    named = {**facts, "curve": curve.name, "score": curve.score}
                     measured = self._watched if n >= MANY else self._in_batches
                     measured(curve, {**options, "effort": effort}, points, best, named)
 
@@ -280,7 +281,9 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", choices=COUNTS, default=list(COUNTS))
     parser.add_argument("--effort", choices=EFFORTS, action="append")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--hand", choices=hand_score.KINDS, nargs="+", default=["competition"])
+    parser.add_argument(
+        "--scores", choices=regression_score.KINDS, nargs="+", default=["competition"]
+    )
     parser.add_argument("--threads", type=int, help="how many where every core is used")
     parser.add_argument("--quick", action="store_true", help="a few instances of each size")
     parser.add_argument("--all", action="store_true", help="all proven instances (twice as long)")

@@ -18,17 +18,17 @@ SAMPLES = 200
 PAIRS = (
     ("neural, third", "local"),
     ("neural, any", "local"),
-    ("neural, third", "neural, third, hand"),
-    ("neural, any", "neural, any, hand"),
-    ("neural, third, hand", "local"),
+    ("neural, third", "neural, third, regression"),
+    ("neural, any", "neural, any, regression"),
+    ("neural, third, regression", "local"),
 )
 # Colour, line style and words of the curves.
 LOOKS = {
     "local": ("#c2500a", "-", "local"),
     "neural, third": ("#2b6ca3", "-", "neural, pieces of at most n/3"),
     "neural, any": ("#2b6ca3", "--", "neural, pieces of any size"),
-    "neural, third, hand": ("#1e7a45", "-", "hand-made score, pieces of at most n/3"),
-    "neural, any, hand": ("#1e7a45", "--", "hand-made score, pieces of any size"),
+    "neural, third, regression": ("#1e7a45", "-", "regression, pieces of at most n/3"),
+    "neural, any, regression": ("#1e7a45", "--", "regression, pieces of any size"),
 }
 MARKS = {"fast": "o", "default": "s", "best": "D"}
 

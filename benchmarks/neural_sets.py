@@ -1,4 +1,4 @@
-"""Instances with proven optima on which `neural` is measured, and what is asked of it there."""
+"""Instances with proven optima on which `neural` is measured, and its targets there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from deepsteiner.benchmark.optima import optimal_lengths
 from deepsteiner.benchmark.specs import Instances
 
 EFFORTS = ("fast", "default", "best")
-# Largest mean gap in %, by effort. Sizes that nobody named take the values of the nearest.
+# Largest mean gap in %, by effort. Sizes without targets of their own take those of the nearest.
 SMALL = dict(zip(EFFORTS, (0.04, 0.004, 0.001), strict=True))
 LARGE = dict(zip(EFFORTS, (0.05, 0.004, 0.001), strict=True))
 STRUCTURED = dict(zip(EFFORTS, (0.08, 0.01, 0.003), strict=True))
 # Longest time for one instance in ms, one thread, at the reference calibration.
-ASKED_MS = {
+TARGET_MS = {
     20: dict(zip(EFFORTS, (0.3, 1.0, 2.0), strict=True)),
     100: dict(zip(EFFORTS, (3.0, 12.0, 35.0), strict=True)),
     1000: dict(zip(EFFORTS, (35.0, 300.0, 1000.0), strict=True)),
@@ -37,11 +37,11 @@ Loaded = tuple[np.ndarray, np.ndarray]
 
 @dataclass(frozen=True)
 class Trial:
-    """A set of instances: how to load (B, n, 2) points and their optima, and the gaps asked."""
+    """A set of instances: how to load (B, n, 2) points and their optima, and the target gaps."""
 
     group: str
     name: str
-    asked: Mapping[str, float]
+    targets: Mapping[str, float]
     load: Callable[[], Loaded]
 
 
@@ -65,15 +65,15 @@ def trials(known: Mapping[str, np.ndarray]) -> Iterator[Trial]:
     """Yield every set; `known` holds optima by the content hash of their instances."""
     for name in GOLDEN:
         uniform = SMALL if name in ("u10", "u20") else LARGE
-        asked = uniform if name[0] == "u" else STRUCTURED
-        yield Trial("golden", f"golden {name}", asked, lambda name=name: golden(name))
+        targets = uniform if name[0] == "u" else STRUCTURED
+        yield Trial("golden", f"golden {name}", targets, lambda name=name: golden(name))
     yield from _files()
     for name in datasets.PAPER:
         yield Trial("ours", name, SMALL, lambda name=name: _solved(name, None, 10_000, 0, known))
     wanted = [(kind, n, STRUCTURED) for kind in KINDS for n in (50, 100)]
-    for kind, n, asked in [*wanted, ("uniform", 1000, LARGE)]:
+    for kind, n, targets in [*wanted, ("uniform", 1000, LARGE)]:
         made = lambda kind=kind, n=n: _solved(kind, n, MOST_FRESH[n], SEED, known)  # noqa: E731
-        yield Trial("fresh", f"{kind} {n}", asked, made)
+        yield Trial("fresh", f"{kind} {n}", targets, made)
 
 
 def _files() -> Iterator[Trial]:
@@ -83,8 +83,8 @@ def _files() -> Iterator[Trial]:
         print("OR-Library's instances are not here: left out")
     for n in LIBRARY if library else ():
         found = library[f"points_{n}"], library[f"optimal_{n}"]
-        asked = SMALL if n <= 20 else LARGE
-        yield Trial("OR-Library", f"OR-Library {n}", asked, lambda found=found: found)
+        targets = SMALL if n <= 20 else LARGE
+        yield Trial("OR-Library", f"OR-Library {n}", targets, lambda found=found: found)
     for name, file, prefix in (("D1", "d1_authors", "test_"), ("DEG", "deg10_authors", "")):
         data = shared(f"{file}.npz")
         if data is None:

@@ -88,7 +88,7 @@ def check_device_trees(device: torch.device, player: Player) -> None:
 
 
 class Guided(Player):
-    """A player whose network is asked, and then overruled by the best one-step saving."""
+    """A player whose network decides nothing: the best one-step saving overrules it."""
 
     def score(self, state, found, image=None):
         scores = super().score(state, found, image)

@@ -14,7 +14,7 @@ from .runner import Bench, Task, run_tasks
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the rows asked for; errors are one sentence and exit code 2."""
+    """Run the rows of the command line; errors are one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
         job = Job(

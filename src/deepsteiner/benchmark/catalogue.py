@@ -1,4 +1,4 @@
-"""All tables, in order, and which of them a user asked for."""
+"""All tables, in order, and which of them a user wants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user asks the runner for, and the tasks that come to."""
+"""What a user wants of the runner, and the tasks that come to."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PLANS = ("paper",)
 
 @dataclass(frozen=True)
 class Job:
-    """The rows asked for: datasets x methods, or a plan with filters.
+    """The rows to make: datasets x methods, or a plan with filters.
 
     `models` is a folder of trained runs to add to the shipped models of the plan; `deg` and `d1`
     are the files of DEG and of the authors' D1.

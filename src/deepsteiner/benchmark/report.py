@@ -143,7 +143,7 @@ def _training(name: str) -> str:
     """Return how the model of that name was trained: one chart each."""
     for criterion, rule in CRITERIA.items():
         if criterion.replace("_", "-") in name:
-            return f"{rule}, the paper's recipe"
+            return f"{rule}, after the paper's recipe, with our changes"
     return "distilled"
 
 

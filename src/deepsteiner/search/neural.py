@@ -97,7 +97,8 @@ class Options:
 INFO = MethodInfo(
     name="neural",
     summary="full Steiner trees scored by a graph network, the likely ones put together",
-    guarantee="never longer than the spanning tree; about 0.005 % above the optimum in practice",
+    guarantee="never longer than the spanning tree; on uniform points about 0.005 % above "
+    "the optimum",
     options=describe(Options),
     strict=True,
     devices=("cpu", "cuda"),

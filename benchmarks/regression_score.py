@@ -1,14 +1,14 @@
-"""The best hand-made score for `neural`: what its network has to beat.
+"""Logistic regressions in place of the network of `neural`: what it has to beat.
 
-    python benchmarks/hand_score.py --out FOLDER            a model folder: neural(model=FOLDER)
-    python benchmarks/hand_score.py --fit labels.npz ...    fit the coefficients again
+    python benchmarks/regression_score.py --out FOLDER          a model folder: neural(model=FOLDER)
+    python benchmarks/regression_score.py --fit labels.npz ...  fit the coefficients again
 
-Two scores, both logistic regressions on the labels that the network learns from:
+Two scores, both fitted to the labels that the network learns from, on its own features:
 
     linear        17 coefficients, one for each feature of a full Steiner tree (what it saves, its
                   lead over the best rival for the same spanning-tree edges, how crowded it is, ...)
     competition   the same, and 70 for what its neighbours look like: in each of the five relations
-                  (may stand beside it, may not; saves more or less) the sums of fourteen hand-made
+                  (may stand beside it, may not; saves more or less) the sums of fourteen chosen
                   quantities, such as 1, the saving, the lead beyond 0.1, the number of trees of 3
 
 Neither has a hidden unit with learned weights; both are written in the network's own format (a
@@ -31,7 +31,7 @@ import numpy as np
 
 from deepsteiner.search import neural
 
-STORED = Path(__file__).with_name("hand_score.json")
+STORED = Path(__file__).with_name("regression_score.json")
 KINDS = ("linear", "competition")
 FEATURES, RELATIONS, WIDTH, STRIDE = 17, 5, 16, 8
 # Coefficients are stored with this many decimals.

@@ -12,6 +12,7 @@ from scipy.sparse.linalg import splu
 
 from deepsteiner.core.errors import DeepSteinerError
 from deepsteiner.core.relax import refine, refine_batch, relax
+from deepsteiner.core.trees import check_strict
 
 
 def random_full_topology(rng, n):
@@ -429,3 +430,22 @@ def test_inputs_are_not_changed():
     refine(terminals, start, edges)
     for before, after in zip(copies, (terminals, start, edges), strict=True):
         np.testing.assert_array_equal(before, after)
+
+
+def test_refine_ends_with_relaxed_places_where_splitting_and_contracting_alternate():
+    """A corner a little below 120 degrees in a square that is a hundred-thousandth of the tree.
+
+    Its Steiner point saves less than what counts as collapsed; when the rounds are used up, the
+    places must still be the best ones of the last topology.
+    """
+    rng = np.random.default_rng(0)
+    corners = np.array([[1.0, 1.0], [1.0, -1.0], [-1.0, -1.0], [-1.0, 1.0]])
+    for _ in range(5):
+        inner = 1e-5 * (corners + 1e-4 * rng.uniform(-1, 1, (4, 2)))
+        points = 0.5 * np.concatenate((corners, inner))
+        steiner = np.array([[0.0, -8e-6], [0.0, -0.2], [0.0, 8e-6], [0.0, 0.2]])
+        edges = [[4, 5], [8, 5], [6, 8], [1, 9], [2, 9], [8, 9]]
+        edges += [[10, 4], [7, 10], [0, 11], [3, 11], [10, 11]]
+        for rounds in (1, 2, 5, 50):
+            fresh, links = refine(points, steiner, edges, max_rounds=rounds)
+            check_strict(np.concatenate((points, fresh)), links, 8, 0)

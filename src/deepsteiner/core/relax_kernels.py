@@ -352,16 +352,18 @@ def _refine_in_place(
     while True:
         rounds += 1
         _relax_pending(terminals, steiner, count, edges, pending, reach, nodes, resolution)
+        if rounds > max_rounds:  # what was contracted last has its best places
+            return count, max_rounds
         before = count
         count = contract(terminals, steiner, count, edges, pending, reach)
         count = prune(n, steiner, count, edges, pending)
-        shrunk = count < before
-        if rounds >= max_rounds:
-            return count, rounds
-        before = count
-        slack = ROUGH_ANGLE_SLACK if shrunk else ANGLE_SLACK
-        count = split(terminals, steiner, count, edges, pending, slack, resolution)
-        if not shrunk and count == before:
+        changed = count < before
+        if rounds < max_rounds:
+            before = count
+            slack = ROUGH_ANGLE_SLACK if changed else ANGLE_SLACK
+            count = split(terminals, steiner, count, edges, pending, slack, resolution)
+            changed |= count > before
+        if not changed:
             return count, rounds
 
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 
 BAD_INPUT = 2
 NOT_PROVEN = 3
-INTERRUPTED = 130
+FAILED = 70
+INTERRUPTED = 130  # by Ctrl-C; `run` has the code of another signal
 
 
 def main() -> None:
@@ -22,8 +23,9 @@ def main() -> None:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors are one sentence on stderr."""
-    from ..core.errors import DeepSteinerError
+    from ..core.errors import DeepSteinerError, WorkerError
     from .app import app
+    from .signals import exit_code
 
     words = None if arguments is None else list(arguments)
     try:
@@ -31,6 +33,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except DeepSteinerError as error:
         return _fail(str(error))
+    except WorkerError as error:
+        return _fail(str(error), FAILED)
     except BrokenPipeError:
         # The reader has gone; what is still buffered must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -39,12 +43,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         name = f"{error.filename}: " if error.filename is not None else ""
         return _fail(f"{name}{error.strerror or error}")
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return exit_code()
     except Exception as error:
         # Usage errors: their class lives in click or inside typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             raise
         return _fail(_usage_sentence(error.format_message(), getattr(error, "ctx", None)))
+    if code == INTERRUPTED:
+        return exit_code()
     return code if isinstance(code, int) else 0
 
 
@@ -53,6 +59,6 @@ def _usage_sentence(message: str, context: object) -> str:
     return f"{message.rstrip('.')} (see {command} --help)"
 
 
-def _fail(sentence: str) -> int:
+def _fail(sentence: str, code: int = BAD_INPUT) -> int:
     print(f"error: {' '.join(sentence.split())}", file=sys.stderr)
-    return BAD_INPUT
+    return code

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .solution import Solution
+
 
 class DeepSteinerError(ValueError):
     """Base class of all errors that deepsteiner raises about its input."""
@@ -29,3 +34,14 @@ class TreeError(DeepSteinerError):
 
 class MissingDependencyError(DeepSteinerError):
     """An optional package is needed and not installed; the sentence says which."""
+
+
+class WorkerError(RuntimeError):
+    """A worker process died, as where memory runs out; the sentence names its instance.
+
+    `finished` has the solutions of the batch that are finished, by their positions in it.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.finished: dict[int, Solution] = {}

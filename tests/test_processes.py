@@ -13,7 +13,7 @@ import pytest
 import worker_items
 from deepsteiner.core import processes
 from deepsteiner.core.processes import LostError, Processes
-from worker_items import wait_for
+from worker_items import is_alive, wait_for
 
 
 def serve(count, function, given, items, go_on=lambda: True):
@@ -22,14 +22,6 @@ def serve(count, function, given, items, go_on=lambda: True):
     with Processes(count, function, given) as workers:
         workers.run(items, kept.__setitem__, go_on)
     return kept
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    return True
 
 
 def test_every_item_is_served_once():
@@ -87,6 +79,11 @@ def test_a_process_that_dies_names_its_item_and_the_rest_is_kept():
     assert kept == {item: item for item in kept}
     assert set(range(40)) <= set(kept)
     assert 40 not in kept
+
+
+def test_a_process_that_dies_idle_is_not_missed(tmp_path):
+    kept = serve(2, worker_items.dies_afterwards, tmp_path, [0, 1])
+    assert set(kept) == {0, 1}
 
 
 def test_want_of_memory_names_its_item():

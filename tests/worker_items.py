@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,17 @@ def wait_for(condition: Any) -> None:
     while not condition():
         assert time.monotonic() < deadline, "waited in vain"
         time.sleep(0.01)
+
+
+def is_alive(pid: int) -> bool:
+    """Return whether a process is there and not just waiting to be buried."""
+    try:
+        os.kill(pid, 0)
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:  # no such file system: it was there
+        return True
+    except OSError:
+        return False
 
 
 def meet(folder: Path, others: int) -> None:
@@ -54,6 +66,18 @@ def dies_at(item: int, victim: int, go_on: Any) -> int:
     if item == victim:
         os.kill(os.getpid(), signal.SIGKILL)
     return item
+
+
+def dies_afterwards(item: int, folder: Path, go_on: Any) -> int:
+    """Answer; the process that had item 0 dies when it has nothing to do, the other one goes on."""
+    meet(folder, 2)
+    if item == 0:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGKILL)).start()
+        return 0
+    other = next(int(file.name) for file in folder.iterdir() if int(file.name) != os.getpid())
+    wait_for(lambda: not is_alive(other))
+    time.sleep(0.3)
+    return 1
 
 
 def no_memory_at(item: int, victim: int, go_on: Any) -> int:

@@ -205,6 +205,7 @@ class Job:
     # --- one by one, here or in worker processes --------------------------------------------------
 
     def _run_alone(self, rows: list[int]) -> None:
+        rows = sorted(rows)
         if self._workers > 1:
             small = [row for row in rows if self._is_small(row)]
             rest = {*rows} - {*self._run_here(small, _START_SECONDS)}

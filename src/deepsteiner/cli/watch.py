@@ -23,14 +23,14 @@ LINE_SECONDS = 1.0
 class Watch:
     """An `on_progress` callback that shows reports and stops the solver at the first Ctrl-C.
 
-    The second Ctrl-C raises KeyboardInterrupt, except while results are written. SIGTERM and
-    SIGHUP count as Ctrl-C (see `signals`). Everything shown goes to stderr.
+    The second one raises KeyboardInterrupt, except while results are written. SIGTERM and SIGHUP
+    count as Ctrl-C (see `signals`). Everything shown goes to stderr.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.stopped = False
         self.hung_up = False  # nobody is there to read a report
-        self._writing = False
+        self._calm = False
         self._verbose = verbose and not quiet
         self._draws = sys.stderr.isatty() and not quiet and not verbose
         self._phase, self._told = "", 0.0
@@ -67,16 +67,19 @@ class Watch:
 
     def begin_writing(self) -> None:
         """Let nothing but the end of the process come between a file and what goes into it."""
-        self._writing = True
+        self._calm = True
         self._hide()
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.stopped and not self._writing:
-            raise KeyboardInterrupt
-        if not (self.stopped or self._writing):
-            say("stopping; press Ctrl-C again to abort")
-        self.stopped = True
         self.hung_up = number == getattr(signal, "SIGHUP", None)
+        if self._calm:
+            self.stopped = True
+        elif not self.stopped:
+            self.stopped = True
+            say("stopping; press Ctrl-C again to abort")
+        else:
+            self._calm = True  # a third one must not disturb what the second one set going
+            raise KeyboardInterrupt
 
     def _hide(self) -> None:
         if self._bar is not None:

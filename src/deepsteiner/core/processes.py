@@ -133,9 +133,11 @@ class Processes:
             child.room = min(MOST_IN_STORE, int(STORE_SECONDS / max(seconds, 1e-6)))
             keep(index, value)
             return None
-        child.ready = False
+        was_ready, child.ready = child.ready, False
         child.items.clear()
         if reply is Reply.GONE:
+            if index is None and was_ready and any(other.ready for other in self._children):
+                return None  # it had nothing to do, and others are left
             return LostError(index, child.how_it_ended())
         if isinstance(value, MemoryError):
             return LostError(index, "ran out of memory")

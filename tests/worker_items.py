@@ -11,7 +11,7 @@ from typing import Any
 
 from deepsteiner.batch import _solve_row as really_solve_row
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 
 
 def wait_for(condition: Any) -> None:

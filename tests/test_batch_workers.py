@@ -158,19 +158,27 @@ def test_a_stop_reaches_worker_processes_in_the_middle_of_an_instance():
     assert solutions.runtime - stopped[-1] < 30
 
 
-def test_instances_that_were_stopped_do_not_count_as_finished():
+def test_an_instance_that_was_stopped_does_not_count_as_finished():
+    calls = []
+
+    def stop(progress: ds.Progress) -> bool:
+        calls.append(progress.done)
+        return calls.count(2) < 3  # in the middle of the third
+
     job = batch_module.Job(
-        ragged([5, 6, 82, 81, 80]),
+        ragged([5, 6, 800, 81]),
         "greedy",
         {},
         {"time_limit": None, "seed": 0, "duplicates": "merge", "device": "cpu"},
-        on_progress=lambda progress: progress.done < 3,
+        on_progress=stop,
     )
     job.run()
     rows, solutions = job.finished()
-    assert rows.tolist() == [0, 1, 2]
-    assert [len(solution.terminals) for solution in solutions] == [5, 6, 82]
-    assert len(job.solutions()) == 5
+    assert rows.tolist() == [0, 1]
+    assert [len(solution.terminals) for solution in solutions] == [5, 6]
+    whole = job.solutions()
+    assert whole.statuses == ["feasible"] * 2 + ["interrupted"] * 2
+    assert whole.methods == ("greedy", "greedy", "greedy", "mst")
 
 
 # --- names --------------------------------------------------------------------------------------

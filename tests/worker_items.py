@@ -59,7 +59,7 @@ def until_told(item: int, folder: Path, go_on: Any) -> str:
 
 def never_listens(item: int, folder: Path, go_on: Any) -> None:
     (folder / str(os.getpid())).touch()
-    time.sleep(PATIENCE)
+    time.sleep(10 * PATIENCE)
 
 
 def dies_at(item: int, victim: int, go_on: Any) -> int:

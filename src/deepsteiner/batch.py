@@ -100,9 +100,7 @@ class Job:
 
     def run(self) -> None:
         """Solve until all instances are done or the callback says stop."""
-        alone = self._run_kernels()
-        if self._monitor.stop_reason is None:
-            self._run_alone(alone)
+        self._run_alone(self._run_kernels())
 
     def finished(self) -> tuple[IntArray, Solutions]:
         """Return the positions of the instances that are finished, in order, with their trees."""
@@ -156,8 +154,7 @@ class Job:
         part: Part = under_way.result()
         self._parts.append(part)
         self._done += len(part.rows)
-        if not self._report():
-            under_way.cancel()
+        self._report()
 
     def _chunks(
         self, alone: list[int], sizer: _Sizer, lanes: int

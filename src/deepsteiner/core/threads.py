@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import pairwise
@@ -42,7 +42,7 @@ class Lanes:
         self._pool = ThreadPoolExecutor(count) if count > 1 else None
         # A call for every thread, and one for each to go on with while a result is taken.
         self._room = 2 * count if count > 1 else 1
-        self._calls: deque[Callable[[], Any] | Future[Any]] = deque()
+        self._calls: deque[Callable[[], Any]] = deque()
 
     def __enter__(self) -> Lanes:
         return self
@@ -64,15 +64,8 @@ class Lanes:
     def submit(self, call: Callable[..., Any], *arguments: Any) -> None:
         """Begin a call, in a context of its own; in this thread it waits for `result`."""
         run = partial(copy_context().run, call, *arguments)
-        self._calls.append(run if self._pool is None else self._pool.submit(run))
+        self._calls.append(run if self._pool is None else self._pool.submit(run).result)
 
     def result(self) -> Any:
         """Return what the oldest call gave."""
-        call = self._calls.popleft()
-        return call.result() if isinstance(call, Future) else call()
-
-    def cancel(self) -> None:
-        """Forget the calls that have not begun."""
-        self._calls = deque(
-            call for call in self._calls if isinstance(call, Future) and not call.cancel()
-        )
+        return self._calls.popleft()()

@@ -55,14 +55,6 @@ def test_trivial_members_are_optimal():
     assert solutions[1].gap == 0
 
 
-def test_worker_processes_give_the_same_trees():
-    batch = [RNG.random((n, 2)) for n in (70, 71, 72, 73)]
-    one = ds.solve_many(batch, "greedy", workers=1)
-    two = ds.solve_many(batch, "greedy", workers=2)
-    assert (one.lengths == two.lengths).all()
-    assert (one.trees.edges == two.trees.edges).all()
-
-
 def test_threads_give_the_same_trees_in_the_same_order():
     batch = RNG.random((500, 12, 2))
     one = ds.solve_many(batch, "greedy", workers=1)
@@ -97,7 +89,10 @@ def test_progress_counts_instances_and_can_stop(workers):
     assert len(seen) == 1
     statuses = solutions.statuses
     assert statuses[: seen[0]] == ["feasible"] * seen[0]
-    assert set(statuses[seen[0] :]) == {"interrupted"}
+    # Chunks that were under way have their trees too.
+    finished = statuses.count("feasible")
+    assert seen[0] <= finished <= 200
+    assert statuses == ["feasible"] * finished + ["interrupted"] * (400 - finished)
     assert solutions[399].length == ds.solve(batch[399], "mst").length
 
 

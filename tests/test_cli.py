@@ -206,25 +206,6 @@ def test_first_interrupt_asks_to_stop_and_the_second_aborts(capsys):
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_interrupting_the_real_process_keeps_the_best_tree(folder):
-    assert run(["generate", "uniform", "--n", "9000", "-O", "big.csv"]) == 0
-    command = [sys.executable, "-m", "deepsteiner", "solve", "big.csv", "-m", "greedy"]
-    with subprocess.Popen(
-        [*command, "-O", "tree.json", "--verbose"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        # The first report comes once the kernels are loaded and the search has begun.
-        while "greedy" not in process.stderr.readline():
-            assert process.poll() is None
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
-    assert process.returncode == 0
-    assert "status   interrupted" in out
-    assert Solution.load(folder / "tree.json").status == "interrupted"
-
-
 def test_an_interrupted_solver_still_gives_its_tree(folder, capsys, monkeypatch):
     monkeypatch.setattr(Watch, "__call__", lambda watch, progress: False)
     assert run(["solve", "square.csv", "-m", "mst", "-O", "tree.json"]) == 0

@@ -11,7 +11,7 @@ OUTPUT_LOST = 1
 BAD_INPUT = 2
 INTERNAL = 70  # EX_SOFTWARE in sysexits.h
 NOT_PROVEN = 3
-INTERRUPTED = 130
+INTERRUPTED = 130  # by Ctrl-C; `run` has the code of another signal
 
 
 def main() -> None:
@@ -27,8 +27,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
     With DEEPSTEINER_DEBUG set, internal errors come with their trace.
     """
-    from ..core.errors import InputError, MissingDependencyError
+    from ..core.errors import InputError, MissingDependencyError, WorkerError
     from .app import app
+    from .signals import exit_code
     from .streams import abandon_output
 
     words = None if arguments is None else list(arguments)
@@ -37,6 +38,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except (InputError, MissingDependencyError) as error:
         return _fail(str(error))
+    except WorkerError as error:
+        return _fail(str(error), INTERNAL)
     except BrokenPipeError:
         abandon_output()
         return OUTPUT_LOST  # the reader has gone, and knows
@@ -46,12 +49,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
             name = "standard output cannot be written: "
         return _fail(f"{name}{error.strerror or error}")
     except KeyboardInterrupt:
-        return INTERRUPTED
+        return exit_code()
     except Exception as error:
         # Usage errors: their class lives in click or inside typer, depending on typer's version.
         if not hasattr(error, "format_message"):
             return _fail_within(error)
         return _fail(_usage_sentence(error.format_message(), getattr(error, "ctx", None)))
+    if code == INTERRUPTED:
+        return exit_code()
     return code if isinstance(code, int) else 0
 
 

@@ -16,6 +16,7 @@ from . import (
     models,
     pretrain,
     serve,
+    signals,
     solve,
     tables,
     train,
@@ -50,6 +51,8 @@ def _top(
 ) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
+    elif context.invoked_subcommand != "serve":  # the server has its own way to end
+        context.with_resource(signals.as_interrupts())
 
 
 app.command("solve")(solve.solve)

@@ -10,6 +10,7 @@ import typer
 
 from ..core.errors import FormatError, OptionError
 from ..core.solution import Solution
+from . import INTERRUPTED
 from .reports import seconds
 from .watch import Watch
 
@@ -40,11 +41,15 @@ def demo(
     if n < 3:
         raise OptionError(f"--n must be at least 3, got {n}")
     _make_folder(output)
-    solutions = _solve_all(n, seed, time_limit, quiet)
-    paths = _draw(solutions, output)
-    if not quiet:
-        _print_table(solutions, n, seed)
-        print(f"Pictures: {', '.join(str(path) for path in paths)}")
+    with Watch(quiet=quiet) as watch:
+        solutions = _solve_all(n, seed, time_limit, watch)
+    if solutions:
+        paths = _draw(solutions, output)
+        if not quiet:
+            _print_table(solutions, n, seed)
+            print(f"Pictures: {', '.join(str(path) for path in paths)}")
+    if watch.stopped:
+        raise typer.Exit(INTERRUPTED)
 
 
 def _make_folder(folder: Path) -> None:
@@ -53,7 +58,7 @@ def _make_folder(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
 
 
-def _solve_all(n: int, seed: int, time_limit: float, quiet: bool) -> list[Solution]:
+def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solution]:
     """Return one solution per usable method, from the longest tree to the shortest."""
     from .. import datasets
     from ..registry import MODULES
@@ -61,11 +66,10 @@ def _solve_all(n: int, seed: int, time_limit: float, quiet: bool) -> list[Soluti
     points = datasets.load("uniform", count=1, n=n, seed=seed)[0]
     warm_up = datasets.load("uniform", count=2, n=min(n, WARM_UP_POINTS), seed=seed)[1]
     solutions: list[Solution] = []
-    with Watch(quiet=quiet) as watch:
-        for name in MODULES:
-            if name != "auto" and not watch.stopped:
-                solution = _solve_warm(name, points, warm_up, seed, time_limit, watch)
-                solutions += [] if solution is None else [solution]
+    for name in MODULES:
+        if name != "auto" and not watch.stopped:
+            solution = _solve_warm(name, points, warm_up, seed, time_limit, watch)
+            solutions += [] if solution is None else [solution]
     return sorted(solutions, key=lambda solution: -solution.length)
 
 

@@ -72,16 +72,14 @@ def line(instance: Instance, solution: Solution) -> str:
     )
 
 
-def summary(instances: Sequence[Instance], solutions: Sequence[Solution]) -> str:
+def summary(solved: Sequence[tuple[Instance, Solution]]) -> str:
     """Return the means over many solutions, with the gap to the optimum where it is known."""
-    count = len(solutions)
-    mean = sum(solution.length for solution in solutions) / count
-    total = sum(solution.runtime for solution in solutions)
+    count = len(solved)
+    mean = sum(solution.length for _, solution in solved) / count
+    total = sum(solution.runtime for _, solution in solved)
     first = f"{counted(count, 'instance')}, mean length {mean:.6g}, {seconds(total)} in all"
     gaps = [
-        solution.length / instance.optimum - 1
-        for instance, solution in zip(instances, solutions, strict=True)
-        if instance.optimum
+        solution.length / instance.optimum - 1 for instance, solution in solved if instance.optimum
     ]
     if not gaps:
         return first

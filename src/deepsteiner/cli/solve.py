@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..core.errors import OptionError
-from ..core.solution import Solution
-from . import NOT_PROVEN, reports
+from . import INTERRUPTED, NOT_PROVEN, reports
 from .inputs import Instance, instances_from_dataset, instances_from_files, method_options
+from .solving import Call, Solved
 from .targets import (
     SOLUTION_FORMATS,
     Target,
@@ -21,7 +20,7 @@ from .targets import (
     write_lines,
     write_solution,
 )
-from .watch import Watch
+from .watch import Watch, say
 
 
 def complete_method(incomplete: str) -> list[str]:
@@ -57,49 +56,6 @@ SettingOption = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """How to solve: the arguments that `solve` and `solve_many` share, and what only one takes."""
-
-    method: str
-    common: dict[str, Any]
-    options: dict[str, Any]
-    workers: int
-    crs: str | None
-    project_to: str | None
-    trace: bool
-
-    def solve(self, instances: Sequence[Instance], watch: Watch) -> list[Solution]:
-        """Solve all instances, in order; in one batch where nothing asks for more."""
-        projected = self.crs is not None or self.project_to is not None
-        one_by_one = self.trace or projected or any(map(_is_geographic, instances))
-        if len(instances) > 1 and not one_by_one:
-            from ..batch import solve_many
-
-            batch = [instance.points for instance in instances]
-            return list(
-                solve_many(batch, self.method, workers=self.workers, **self._arguments(watch))
-            )
-        if self.workers > 1 and one_by_one:
-            raise OptionError("--workers is for plane coordinates without --trace")
-        return [self._solve_one(instance, watch) for instance in instances]
-
-    def _solve_one(self, instance: Instance, watch: Watch) -> Solution:
-        from ..api import solve as solve_points
-
-        return solve_points(
-            instance.points,
-            self.method,
-            trace=self.trace,
-            crs=self.crs,
-            project_to=self.project_to,
-            **self._arguments(watch),
-        )
-
-    def _arguments(self, watch: Watch) -> dict[str, Any]:
-        return {**self.common, "on_progress": watch, **self.options}
-
-
-@dataclass(frozen=True, slots=True)
 class Data:
     """The dataset asked for, if any."""
 
@@ -129,10 +85,6 @@ class Data:
             n=self.n,
             file=self.file,
         )
-
-
-def _is_geographic(instance: Instance) -> bool:
-    return getattr(instance.points, "crs", None) is not None
 
 
 def solve(
@@ -245,7 +197,9 @@ def solve(
       deepsteiner solve a.csv b.csv c.csv -O results.jsonl
       deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
 
-    Ctrl-C stops the solver and keeps the best tree so far.
+    Ctrl-C stops the solver. A single instance then has its best tree so far; of many, those
+    that are finished are written, in order. SIGTERM and SIGHUP do the same. The exit code is
+    130, 143 or 129. A second Ctrl-C gives the instance at hand up at once.
     """
     target = _check_output(output, as_json)
     _check_numbers(workers, max_edge)
@@ -263,15 +217,25 @@ def solve(
     instances = data.instances() if data.wanted(files) else instances_from_files(files or [])
     target = _target_for(target, len(instances))
     with Watch(quiet=quiet, verbose=verbose) as watch:
-        solutions = call.solve(instances, watch)
-    if max_edge is not None:
-        solutions = [solution.with_max_edge(max_edge) for solution in solutions]
-    _write(instances, solutions, target, as_json)
-    if not (quiet or as_json or (target is not None and target.is_stdout)):
-        _print_report(instances, solutions, target, verbose)
-    if prove and any(solution.status != "optimal" for solution in solutions):
-        unproven = sum(solution.status != "optimal" for solution in solutions)
-        print(f"not proven optimal: {unproven} of {len(solutions)}", file=sys.stderr)
+        run = call.prepare(instances, watch)
+        try:
+            run.run()
+        finally:  # whatever ended it, what is finished is kept
+            if target is not None and not target.is_stdout:
+                watch.begin_writing()
+            solved = _with_relays(run.finished(), max_edge)
+            if solved:
+                _write(solved, len(instances), target, as_json)
+            elif watch.stopped:
+                say("nothing is finished, so nothing is written")
+    silent = quiet or as_json or (target is not None and target.is_stdout) or watch.hung_up
+    if solved and not silent:
+        _print_report(solved, target, verbose)
+    if watch.stopped:
+        raise typer.Exit(INTERRUPTED)
+    if prove and any(solution.status != "optimal" for _, solution in solved):
+        unproven = sum(solution.status != "optimal" for _, solution in solved)
+        print(f"not proven optimal: {unproven} of {len(solved)}", file=sys.stderr)
         raise typer.Exit(NOT_PROVEN)
 
 
@@ -307,38 +271,42 @@ def _target_for(target: Target | None, count: int) -> Target | None:
     )
 
 
-def _write(
-    instances: Sequence[Instance], solutions: list[Solution], target: Target | None, as_json: bool
-) -> None:
-    if len(solutions) > 1:
+def _with_relays(solved: Solved, max_edge: float | None) -> Solved:
+    if max_edge is None:
+        return solved
+    return [(instance, solution.with_max_edge(max_edge)) for instance, solution in solved]
+
+
+def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:
+    """Write what was solved of `count` instances; where that is not all, say how much it is."""
+    solutions = [solution for _, solution in solved]
+    if count > 1:
         # Each line says which instance it solves.
         solutions = [
             replace(solution, info={**solution.info, "instance": instance.name})
-            for instance, solution in zip(instances, solutions, strict=True)
+            for instance, solution in solved
         ]
-    if target is not None and len(solutions) == 1:
+    if target is not None and count == 1:
         write_solution(solutions[0], target)
     elif target is not None:
         write_lines(map(solution_line, solutions), target)
     if as_json:
         write_lines(map(solution_line, solutions), Target("-", "jsonl"))
+    if len(solved) < count:
+        written = "" if target is None or target.is_stdout else f", written to {target.path}"
+        say(f"{len(solved):,} of {count:,} instances finished{written}")
 
 
-def _print_report(
-    instances: Sequence[Instance],
-    solutions: Sequence[Solution],
-    target: Target | None,
-    verbose: bool,
-) -> None:
+def _print_report(solved: Solved, target: Target | None, verbose: bool) -> None:
     written = None if target is None else target.path
-    if len(solutions) == 1:
-        print(reports.block(instances[0], solutions[0], written))
-        if verbose and (found := reports.details(solutions[0])):
+    if len(solved) == 1:
+        print(reports.block(*solved[0], written))
+        if verbose and (found := reports.details(solved[0][1])):
             print(found)
         return
     print(reports.line_header())
-    for instance, solution in zip(instances, solutions, strict=True):
+    for instance, solution in solved:
         print(reports.line(instance, solution))
-    print(reports.summary(instances, solutions))
+    print(reports.summary(solved))
     if written is not None:
         print(f"written to {written}")

@@ -79,8 +79,7 @@ def write_lines(lines: Iterable[str], target: Target) -> None:
     from ..io.atomic import atomic_write
 
     if target.is_stdout:
-        for line in lines:
-            print(line)
+        sys.stdout.writelines(f"{line}\n" for line in lines)
         return
     with atomic_write(target.path, "w") as stream:
         stream.writelines(f"{line}\n" for line in lines)

@@ -1,7 +1,8 @@
-"""Watching a solver: a progress bar on a terminal, phases for --verbose, and Ctrl-C."""
+"""Watching a solver: a progress bar on a terminal, phases for --verbose, and being stopped."""
 
 from __future__ import annotations
 
+import contextlib
 import signal
 import sys
 import threading
@@ -15,19 +16,24 @@ if TYPE_CHECKING:
 
 # Short solves finish before a bar would be worth drawing.
 BAR_AFTER_SECONDS = 0.4
+# A phase that goes on is reported again so often.
+LINE_SECONDS = 1.0
 
 
 class Watch:
     """An `on_progress` callback that shows reports and stops the solver at the first Ctrl-C.
 
-    The second Ctrl-C raises KeyboardInterrupt. Everything shown goes to stderr.
+    The second one raises KeyboardInterrupt, except while results are written. SIGTERM and SIGHUP
+    count as Ctrl-C (see `signals`). Everything shown goes to stderr.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
         self.stopped = False
+        self.hung_up = False  # nobody is there to read a report
+        self._calm = False
         self._verbose = verbose and not quiet
         self._draws = sys.stderr.isatty() and not quiet and not verbose
-        self._phase = ""
+        self._phase, self._told = "", 0.0
         self._bar: Bar | None = None
         self._task: Any = None
         self._previous_handler: Any = None
@@ -43,25 +49,42 @@ class Watch:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._hide()
         if self._previous_handler is not None:
             signal.signal(signal.SIGINT, self._previous_handler)
 
     def __call__(self, progress: Progress) -> bool:
         """Show a report; answer whether the solver shall go on."""
-        if self._verbose and progress.phase != self._phase:
-            print(_report_line(progress), file=sys.stderr)
+        late = progress.elapsed > self._told + LINE_SECONDS
+        if self._verbose and (progress.phase != self._phase or late):
+            say(_report_line(progress))
+            self._told = progress.elapsed
         if self._draws and progress.elapsed > BAR_AFTER_SECONDS:
-            self._draw(progress)
+            with contextlib.suppress(OSError):  # the terminal has gone
+                self._draw(progress)
         self._phase = progress.phase
         return not self.stopped
 
+    def begin_writing(self) -> None:
+        """Let nothing but the end of the process come between a file and what goes into it."""
+        self._calm = True
+        self._hide()
+
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        if self.stopped:
+        self.hung_up = number == getattr(signal, "SIGHUP", None)
+        if self._calm:
+            self.stopped = True
+        elif not self.stopped:
+            self.stopped = True
+            say("stopping; press Ctrl-C again to abort")
+        else:
+            self._calm = True  # a third one must not disturb what the second one set going
             raise KeyboardInterrupt
-        self.stopped = True
-        print("stopping; press Ctrl-C again to abort without a result", file=sys.stderr)
+
+    def _hide(self) -> None:
+        if self._bar is not None:
+            with contextlib.suppress(OSError):
+                self._bar.stop()
 
     def _draw(self, progress: Progress) -> None:
         if self._bar is None:
@@ -75,6 +98,15 @@ class Watch:
             seconds=f"{progress.elapsed:.0f} s",
         )
         self._bar.start()
+
+
+def say(line: str) -> None:
+    """Print a line to stderr, if anybody is there to read it.
+
+    After a hangup nobody is; and in a signal handler, stderr may be in use.
+    """
+    with contextlib.suppress(OSError, RuntimeError):
+        print(line, file=sys.stderr, flush=True)
 
 
 def _new_bar() -> tuple[Bar, Any]:

@@ -7,7 +7,10 @@ with 2 and the server answers 4xx where the input is to blame; an internal error
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .solution import Solution
 
 # Up to this many points are written out where a fault says how to repeat it.
 MOST_POINTS_SHOWN = 1000
@@ -47,6 +50,17 @@ class MissingDependencyError(DeepSteinerError, ImportError):
 
 class InternalError(DeepSteinerError, RuntimeError):
     """A fault of deepsteiner's own, never of the input; its notes say how to repeat it."""
+
+
+class WorkerError(DeepSteinerError, RuntimeError):
+    """A worker process died, as where memory runs out; the sentence names its instance.
+
+    `finished` has the solutions of the batch that are finished, by their positions in it.
+    """
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence)
+        self.finished: dict[int, Solution] = {}
 
 
 def repeating_line(points: Any, method: str, seed: int, options: Mapping[str, Any]) -> str:

@@ -25,8 +25,10 @@ EQUAL = 1e-12
 log = logging.getLogger("deepsteiner")
 
 
-def is_contradicted(bound: float, length: float) -> bool:
+def is_contradicted(bound: Any, length: Any) -> Any:
     """Return whether a tree of this length shows that the lower bound is wrong.
+
+    Works on single numbers and on arrays; nan is no bound.
 
     >>> is_contradicted(2.0, 1.9), is_contradicted(2.0, 2.0 - 1e-12)
     (True, False)

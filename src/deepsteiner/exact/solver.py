@@ -93,7 +93,7 @@ def _is_longer(length: float, run: Run, known: Tree | None) -> bool:
     if known is None:
         return False
     nodes = np.concatenate((run.points, known.steiner))
-    return is_contradicted(length, tree_length(nodes, known.edges))
+    return bool(is_contradicted(length, tree_length(nodes, known.edges)))
 
 
 class _Solve:

@@ -22,6 +22,12 @@ def wait_for(condition: Any) -> None:
         time.sleep(0.01)
 
 
+def take_signals_as_usual() -> None:
+    """Undo what `nohup` or a shell's background job made of signals, for a process to be."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def is_alive(pid: int) -> bool:
     """Return whether a process is there and not just waiting to be buried."""
     try:

@@ -168,13 +168,12 @@ def test_an_interrupt_ends_a_script_and_its_processes(tmp_path):
         "ds.solve_many(batch, 'greedy', workers=3, on_progress=lambda p: print(p.done, flush=True))"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code],
+        [*worker_items.PYTHON, "-c", code],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        preexec_fn=worker_items.take_signals_as_usual,
     ) as script:
         assert any(line == "1\n" for line in script.stdout)
         os.killpg(script.pid, signal.SIGINT)

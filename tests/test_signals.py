@@ -16,7 +16,7 @@ import pytest
 import deepsteiner as ds
 from deepsteiner.cli import run, signals
 from deepsteiner.core.solution import Solution
-from worker_items import PATIENCE, is_alive, take_signals_as_usual, wait_for
+from worker_items import PATIENCE, PYTHON, is_alive, wait_for
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
@@ -43,13 +43,12 @@ class Command:
 
     def __init__(self, folder, *arguments):
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "deepsteiner", "solve", *map(str, arguments), "--verbose"],
+            [*PYTHON, "-m", "deepsteiner", "solve", *map(str, arguments), "--verbose"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
             cwd=folder,
             start_new_session=True,
-            preexec_fn=take_signals_as_usual,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
         self.errors = ""
@@ -229,19 +228,23 @@ def test_a_single_instance_keeps_its_best_tree(instances, tmp_path, number):
 def test_a_terminal_that_closes_loses_nothing(instances, tmp_path):
     """All of it is tried: the progress bar, the message and the report have nowhere to go."""
     pty = pytest.importorskip("pty")
-    pid, terminal = pty.fork()
-    if pid == 0:  # the terminal is this process's own, so that its end is a hangup
-        take_signals_as_usual()
-        os.chdir(tmp_path)
-        os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-        words = ["solve", str(instances), "-m", "greedy", "--workers", "2", "-O", "out.jsonl"]
-        os.execv(sys.executable, [sys.executable, "-m", "deepsteiner", *words])
-    shown = b""
-    while f"{COUNT - 1}/{COUNT}".encode() not in shown:
-        shown += os.read(terminal, 4096)
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    assert os.waitstatus_to_exitcode(status) == 129
+    ours, theirs = pty.openpty()
+    words = ["solve", str(instances), "-m", "greedy", "--workers", "2", "-O", "out.jsonl"]
+    with subprocess.Popen(
+        [*PYTHON, "-m", "deepsteiner", *words],
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        cwd=tmp_path,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        while f"{COUNT - 1}/{COUNT}".encode() not in shown:
+            shown += os.read(ours, 4096)
+        os.close(ours)
+        assert process.wait(PATIENCE) == 129
     assert len(rows_of((tmp_path / "out.jsonl").read_text())) == COUNT - 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 import time
 from pathlib import Path
@@ -12,6 +13,17 @@ from typing import Any
 from deepsteiner.batch import _solve_row as really_solve_row
 
 PATIENCE = 60.0
+# Runs python with the arguments that follow, whatever `nohup` or a shell's background job made of
+# signals; a terminal on its standard input becomes its own, so that its end is a hangup.
+AS_USUAL = """
+import fcntl, os, signal, sys, termios
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
+if os.isatty(0):
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+PYTHON = [sys.executable, "-c", AS_USUAL]
 
 
 def wait_for(condition: Any) -> None:

@@ -240,7 +240,9 @@ class Job:
             except LostError as error:
                 at = "before it began" if error.item is None else f"at instance {rows[error.item]}"
                 finished = f"{self._done} of {len(self._instances)} instances are finished"
-                raise WorkerError(f"a worker process {error.how} {at}; {finished}") from None
+                raise WorkerError(
+                    f"a worker process died {at}: it {error.how}; {finished}"
+                ) from None
 
     def _keep_one(self, row: int, solution: Solution) -> None:
         self._alone[row] = solution

@@ -43,10 +43,10 @@ Serve = Callable[[Any, Any, Callable[[], bool]], Any]
 
 
 class LostError(Exception):
-    """A process died at an item, or before it had one (None); `how` completes "the process ..."."""
+    """A process died at an item, or before it had one (None); `how` completes "it ..."."""
 
     def __init__(self, item: int | None, how: str) -> None:
-        super().__init__(f"the process {how}")
+        super().__init__(f"it {how}")
         self.item = item
         self.how = how
 
@@ -192,7 +192,7 @@ class _Child:
             self._process.stdin.flush()
 
     def how_it_ended(self) -> str:
-        """Return how the process ended, in words that follow "the process"."""
+        """Return how the process ended, in words that follow "it"."""
         code = self._process.wait()
         if code >= 0:
             return f"ended with exit code {code}"

@@ -74,7 +74,7 @@ class Solutions(Sequence[Solution]):
             float(self.lengths[position]),
             None if np.isnan(bound) else bound,
             STATUSES[self.status_codes[position]],
-            self.methods[position if len(self.methods) > 1 else 0],
+            self.methods[position],
             self.runtime / len(self),
             {**self.info, **(self.infos[position] if self.infos else {})},
         )

@@ -189,11 +189,11 @@ def test_stream_reports_progress_and_ends_with_the_solution(client):
 
 
 def test_stream_of_a_refused_solve_ends_with_an_error(client):
-    body = {"points": SQUARE, "method": "magic"}
+    body = {"points": SQUARE, "max_edge": 1e-6}  # which shows only once there is a tree
     with client.stream("POST", "/api/solve/stream", json=body) as answer:
         found = list(events(answer.iter_lines()))
     assert found[-1][0] == "error"
-    assert "unknown method 'magic'" in found[-1][1]["error"]
+    assert "at most 500" in found[-1][1]["error"]
 
 
 def test_unknown_job_cannot_be_cancelled(client):

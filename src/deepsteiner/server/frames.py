@@ -7,7 +7,7 @@ import struct
 from enum import IntEnum
 from typing import Any
 
-# To the worker: the length of a pickled (job, task, arguments).
+# To the worker: the length of a pickled (job, task, payload, streams).
 REQUEST = struct.Struct("!I")
 # From the worker: length, job, what it is, and a number (milliseconds, or an HTTP status).
 REPLY = struct.Struct("!IQBd")
@@ -22,10 +22,15 @@ class Reply(IntEnum):
     ERROR = 4
 
 
-def pack_request(job: int, task: str, arguments: dict[str, Any] | None = None) -> bytes:
+def pack_arguments(arguments: dict[str, Any]) -> bytes:
+    """Return a task's arguments as the bytes in which they wait and travel."""
+    return pickle.dumps(arguments, protocol=5)
+
+
+def pack_request(job: int, task: str, payload: bytes = b"", streams: bool = False) -> bytes:
     """Return the frame that asks a worker for a task; task "stop" ends the job it names."""
-    payload = pickle.dumps((job, task, arguments), protocol=5)
-    return REQUEST.pack(len(payload)) + payload
+    content = pickle.dumps((job, task, payload, streams), protocol=5)
+    return REQUEST.pack(len(content)) + content
 
 
 def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:

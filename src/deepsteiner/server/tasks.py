@@ -18,9 +18,13 @@ from ..core.points import FloatArray
 from ..core.progress import Progress
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from .options import open_options
+from .intake.json_values import check_counts, collector_paused
+from .intake.systems import check_system
 from .starts import fitted_start
 
+# A file of points may hold, for every point that is accepted, this many lists, objects, values and
+# lines: GeoJSON has about four objects a point, and several instances may stand in one file.
+LISTS_EACH, OBJECTS_EACH, VALUES_EACH, LINES_EACH = 10, 5, 20, 10
 # Text only: archives could unpack to any size.
 READABLE = ("csv", "tsv", "txt", "json", "jsonl", "geojson", "estein", "stp", "tsp")
 MEDIA_TYPES = {
@@ -54,7 +58,6 @@ def solve_task(arguments: dict[str, Any], channel: Channel) -> bytes:
 def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any]) -> Solution:
     """Solve as a request asks, within its limit or the server's."""
     method, limit = arguments["method"], arguments["time_limit"]
-    options = open_options(method, arguments["options"])
     deadline = time.perf_counter() + arguments["most_seconds"]
     out_of_time = False
 
@@ -70,7 +73,7 @@ def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any
         time_limit=limit,
         seed=arguments["seed"],
         on_progress=on_progress,
-        **options,
+        **arguments["options"],
         **extra,
     )
     if out_of_time and solution.status == "interrupted":
@@ -118,11 +121,13 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if suffix in ("npy", "npz", "gz"):
         raise FormatError(f"{name}: .{suffix} is not read here; accepted: {', '.join(READABLE)}")
+    _check_size(name, data, most)
     stream = io.BytesIO(data)
     stream.name = name
     # Anything may be called .txt: there, and without a suffix, the content tells.
     known = suffix in READABLE and suffix != "txt"
-    instances = load_instances(stream, format=suffix if known else None)
+    with collector_paused():
+        instances = load_instances(stream, format=suffix if known else None)
     points = instances[0]
     if len(points) > most:
         raise FormatError(f"{name} holds {len(points)} points; at most {most} are accepted")
@@ -133,12 +138,20 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     if crs is not None:
         from ..core.geo import plane_of
 
+        check_system(crs, f"{name}: crs")
         plane = plane_of(crs, None, points)
         points, plane_crs = plane.into(points), plane.plane_crs
         notes.append(f"projected from {crs} to metres")
     plain = np.asarray(points, dtype=np.float64).tolist()
     note = ", ".join(notes)
     return _json({"points": plain, "crs": crs, "plane_crs": plane_crs, "note": note})
+
+
+def _check_size(name: str, data: bytes, points: int) -> None:
+    """Refuse a file that would take far more room than the points that are accepted."""
+    check_counts(data, LISTS_EACH * points, OBJECTS_EACH * points, VALUES_EACH * points, points)
+    if data.count(b"\n") > LINES_EACH * points:
+        raise FormatError(f"{name} has too many lines; at most {LINES_EACH * points} are read")
 
 
 def export_task(arguments: dict[str, Any], channel: Channel) -> bytes:

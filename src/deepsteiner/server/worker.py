@@ -16,17 +16,16 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
-from ..core.errors import DeepSteinerError, MissingDependencyError
 from ..core.progress import Progress
-from . import tasks
 from .frames import REQUEST, Reply, pack_reply
+from .logs import LogBudget
+from .refusals import error_body, refusal_of
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
-# A refusal may quote what it refuses, which may be as large as the request.
-LONGEST_SENTENCE = 400
 
 
 class Channel:
@@ -49,22 +48,25 @@ class Channel:
             self._worker.reply(self._job, Reply.PROGRESS, 0.0, _json(_progress(progress)))
 
 
+Task = Callable[[dict[str, Any], Channel], bytes]
+
+
 class Worker:
     """The loop around the tasks."""
 
-    def __init__(self, source: BinaryIO, target: int) -> None:
+    def __init__(self, source: BinaryIO, target: int, tasks: dict[str, Task]) -> None:
         self.stopped = -1
         self._source = source
         self._target = target
-        self._requests: queue.SimpleQueue[tuple[int, str, dict[str, Any]]] = queue.SimpleQueue()
+        self._tasks = tasks
+        self._log = LogBudget()
+        self._requests: queue.SimpleQueue[tuple[int, str, bytes, bool]] = queue.SimpleQueue()
 
     def run(self) -> None:
         """Serve until the server closes the pipe."""
-        threading.Thread(target=self._read, daemon=True).start()
-        tasks.warm_up("start")
         self.reply(0, Reply.READY, 0.0, b"")
         while True:
-            self._serve(*self._requests.get())
+            self.serve(*self._requests.get())
 
     def reply(self, job: int, kind: Reply, number: float, payload: bytes) -> None:
         """Send one frame."""
@@ -72,37 +74,28 @@ class Worker:
         while frame:
             frame = frame[os.write(self._target, frame) :]
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Take requests and stops until the pipe is closed."""
         while len(head := self._source.read(REQUEST.size)) == REQUEST.size:
-            job, task, arguments = pickle.loads(self._source.read(*REQUEST.unpack(head)))
+            job, task, payload, streams = pickle.loads(self._source.read(*REQUEST.unpack(head)))
             if task == "stop":
                 self.stopped = job
             else:
-                self._requests.put((job, task, arguments))
+                self._requests.put((job, task, payload, streams))
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
 
-    def _serve(self, job: int, task: str, arguments: dict[str, Any]) -> None:
+    def serve(self, job: int, task: str, payload: bytes, streams: bool) -> None:
+        """Do one task, and answer whatever comes of it."""
         began = time.perf_counter()
         try:
-            channel = Channel(self, job, bool(arguments.pop("streams", False)))
-            payload = tasks.TASKS[task](arguments, channel)
-        except MissingDependencyError as error:
-            self._refuse(job, 501, str(error))
-        except DeepSteinerError as error:
-            self._refuse(job, 422, str(error))
-        except MemoryError:
-            self._refuse(job, 503, "the worker ran out of memory; try fewer points")
-        except Exception:
-            traceback.print_exc()
-            self._refuse(job, 500, f"internal error in task {task!r}; the server's log has more")
+            answer = self._tasks[task](pickle.loads(payload), Channel(self, job, streams))
+        except Exception as error:
+            refusal = refusal_of(error)
+            if refusal.status == 500 and self._log.allows():
+                traceback.print_exc()
+            self.reply(job, Reply.ERROR, refusal.status, error_body(refusal.sentence))
         else:
-            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), payload)
-
-    def _refuse(self, job: int, status: int, sentence: str) -> None:
-        sentence = " ".join(sentence.split())
-        if len(sentence) > LONGEST_SENTENCE:
-            sentence = sentence[:LONGEST_SENTENCE] + " ..."
-        self.reply(job, Reply.ERROR, status, _json({"error": sentence}))
+            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
 
 
 def _progress(progress: Progress) -> dict[str, Any]:
@@ -122,14 +115,19 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
-def main() -> None:
-    """Run a worker on this process's standard streams."""
+def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
+    """Serve tasks on this process's standard streams; `load` returns them when they are ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     target = os.dup(1)
     # Whatever a library prints must not get between the frames.
     os.dup2(2, 1)
+    tasks: dict[str, Task] = {}
+    worker = Worker(sys.stdin.buffer, target, tasks)
+    threading.Thread(target=worker.read, daemon=True).start()
     try:
-        Worker(sys.stdin.buffer, target).run()
+        limit_memory(int(sys.argv[1]))
+        tasks.update(load())
+        worker.run()
     except BrokenPipeError:
         os._exit(0)
     except BaseException:
@@ -138,5 +136,24 @@ def main() -> None:
         os._exit(1)
 
 
+def limit_memory(most: int) -> None:
+    """Let allocations beyond so many bytes fail, which is told, before the machine has none."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def solver_tasks() -> dict[str, Task]:
+    """Return what a solver does, once it can begin to."""
+    from . import tasks
+
+    tasks.warm_up("start")
+    return dict(tasks.TASKS)
+
+
 if __name__ == "__main__":
-    main()
+    serve_tasks(solver_tasks)

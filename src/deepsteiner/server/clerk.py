@@ -1,0 +1,40 @@
+"""The clerk: a process that checks large bodies and makes samples, so that the server need not.
+
+What a body expands to while it is parsed is this process's, and so is the time that takes.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import sys
+from typing import Any
+
+from .. import datasets
+from .intake.checks import check
+from .worker import Channel, Task, serve_tasks
+
+# Converting more digits takes time by their square, and Python allows no smaller limit.
+MOST_DIGITS = 640
+
+
+def check_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+    """Check a body; return the order it places."""
+    return pickle.dumps(check(arguments["kind"], arguments["data"], arguments["limits"]))
+
+
+def sample_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+    """Return points to play with, as JSON."""
+    name, n, seed = arguments["name"], arguments["n"], arguments["seed"]
+    points = datasets.load(name, count=1, n=n, seed=seed)[0]
+    return json.dumps({"points": points.tolist()}).encode()
+
+
+def clerk_tasks() -> dict[str, Task]:
+    """Return what a clerk does."""
+    sys.set_int_max_str_digits(MOST_DIGITS)
+    return {"check": check_task, "sample": sample_task}
+
+
+if __name__ == "__main__":
+    serve_tasks(clerk_tasks)

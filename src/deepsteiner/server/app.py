@@ -22,6 +22,7 @@ from .frames import pack_arguments
 from .guard import Guard, on_internal_error, own_names
 from .intake.body import Intake, client_of
 from .intake.checks import FILE_SECONDS, check_count
+from .intake.counts import room_for_file
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
 from .jobs import Answer, Job, Order
 from .limits import Limits, default_workers, most_streams
@@ -206,7 +207,7 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         with intake.holding.of_one() as share:
             arguments = {
                 "name": name,
-                "data": await intake.read(request, share),
+                "data": await intake.read(request, share, room_for_file(pool.limits.points)),
                 "most_points": pool.limits.points,
             }
             order = Order("read", pack_arguments(arguments), FILE_SECONDS)

@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import datasets
 from .intake.checks import check
+from .limits import Limits
 from .worker import Channel, Task, serve_tasks
 
 # Converting more digits takes time by their square, and Python allows no smaller limit.
@@ -31,8 +32,10 @@ def sample_task(arguments: dict[str, Any], channel: Channel) -> bytes:
 
 
 def clerk_tasks() -> dict[str, Task]:
-    """Return what a clerk does."""
+    """Return what a clerk does, with all loaded that it needs."""
     sys.set_int_max_str_digits(MOST_DIGITS)
+    check("solve", b'{"points": [[0, 0]]}', Limits())
+    datasets.load("uniform", count=1, n=3)
     return {"check": check_task, "sample": sample_task}
 
 

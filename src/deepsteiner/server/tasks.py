@@ -18,13 +18,11 @@ from ..core.points import FloatArray
 from ..core.progress import Progress
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from .intake.json_values import check_counts, collector_paused
+from ..io import load_instances
+from .intake.json_values import collector_paused
 from .intake.systems import check_system
 from .starts import fitted_start
 
-# A file of points may hold, for every point that is accepted, this many lists, objects, values and
-# lines: GeoJSON has about four objects a point, and several instances may stand in one file.
-LISTS_EACH, OBJECTS_EACH, VALUES_EACH, LINES_EACH = 10, 5, 20, 10
 # Text only: archives could unpack to any size.
 READABLE = ("csv", "tsv", "txt", "json", "jsonl", "geojson", "estein", "stp", "tsp")
 MEDIA_TYPES = {
@@ -113,15 +111,12 @@ def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
 
 def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     """Read the points of a file; longitudes and latitudes are projected to metres."""
-    from ..io import load_instances
-
     name, data, most = arguments["name"], arguments["data"], arguments["most_points"]
     if data[:2] == b"\x1f\x8b" or data[:2] == b"PK" or data[:6] == b"\x93NUMPY":
         raise FormatError(f"{name}: packed files are not read; accepted: {', '.join(READABLE)}")
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     if suffix in ("npy", "npz", "gz"):
         raise FormatError(f"{name}: .{suffix} is not read here; accepted: {', '.join(READABLE)}")
-    _check_size(name, data, most)
     stream = io.BytesIO(data)
     stream.name = name
     # Anything may be called .txt: there, and without a suffix, the content tells.
@@ -145,13 +140,6 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     plain = np.asarray(points, dtype=np.float64).tolist()
     note = ", ".join(notes)
     return _json({"points": plain, "crs": crs, "plane_crs": plane_crs, "note": note})
-
-
-def _check_size(name: str, data: bytes, points: int) -> None:
-    """Refuse a file that would take far more room than the points that are accepted."""
-    check_counts(data, LISTS_EACH * points, OBJECTS_EACH * points, VALUES_EACH * points, points)
-    if data.count(b"\n") > LINES_EACH * points:
-        raise FormatError(f"{name} has too many lines; at most {LINES_EACH * points} are read")
 
 
 def export_task(arguments: dict[str, Any], channel: Channel) -> bytes:

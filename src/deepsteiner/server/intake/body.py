@@ -16,6 +16,7 @@ from ..limits import SMALL_BYTES, Limits
 from ..pool import Pool, too_much_waiting, wait_for
 from ..refusals import Refusal
 from .checks import check
+from .counts import Counter, Room, room_for_request
 
 # A body within its limits is checked in a fraction of this.
 CHECK_SECONDS = 5.0
@@ -70,16 +71,16 @@ class Intake:
                 422, "expected a JSON object as the body with Content-Type application/json"
             )
         with self.holding.of_one() as share:
-            data = await self.read(request, share)
+            data = await self.read(request, share, room_for_request(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             payload = pack_arguments({"kind": kind, "data": data, "limits": self.limits})
             del data  # what waits for the clerk is held once
             return await self._check_apart(request, Order("check", payload, CHECK_SECONDS))
 
-    async def read(self, request: Request, share: Share) -> bytes:
-        """Return the whole body, within its size and time."""
-        limits, chunks, size = self.limits, [], 0
+    async def read(self, request: Request, share: Share, room: Room) -> bytes:
+        """Return the whole body, within its size and time; it is refused as soon as it may be."""
+        limits, counter, chunks, size = self.limits, Counter(room), [], 0
         try:
             async with asyncio.timeout(limits.body_seconds):
                 async for chunk in request.stream():
@@ -87,6 +88,7 @@ class Intake:
                     if size > limits.body_bytes:
                         raise too_large(limits)
                     share.grow(size)
+                    counter.add(chunk)
                     chunks.append(chunk)
         except TimeoutError:
             raise Refusal(

@@ -41,7 +41,7 @@ def check(kind: str, data: bytes, limits: Limits) -> Order:
 
 def check_solve(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree."""
-    fields = _fields(data, SolveBody, limits)
+    fields = _fields(data, SolveBody)
     _take_points(fields, limits.points)
     if fields.get("start") is not None:
         fields["start"] = compact_solution(fields["start"], "start")
@@ -53,14 +53,14 @@ def check_solve(data: bytes, limits: Limits) -> Order:
 
 def check_trace(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree and the way to it."""
-    fields = _fields(data, TraceBody, limits)
+    fields = _fields(data, TraceBody)
     _take_points(fields, limits.trace_points, "traced ")
     return _solving("trace", _validated(TraceBody, fields), limits, {})
 
 
 def check_export(data: bytes, limits: Limits) -> Order:
     """Check a request for a file of a tree."""
-    fields = _fields(data, ExportBody, limits)
+    fields = _fields(data, ExportBody)
     if "solution" in fields:
         fields["solution"] = compact_solution(fields["solution"], "solution")
     body = _validated(ExportBody, fields)
@@ -91,12 +91,12 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
 def check_count(count: int, most: int, word: str = "") -> None:
     """Refuse more points than a request may have."""
     if count > most:
-        raise Refusal(413, f"too many points: at most {most} {word}points, got {count}")
+        raise Refusal(413, f"too many points: at most {most} {word}points, got {shown(count)}")
 
 
-def _fields(data: bytes, body: type[BaseModel], limits: Limits) -> dict[str, Any]:
+def _fields(data: bytes, body: type[BaseModel]) -> dict[str, Any]:
     """Return the fields of a body, of which none is unknown."""
-    fields = parse_object(data, limits.points)
+    fields = parse_object(data)
     _refuse_unknown(fields, body.model_fields, "")
     for name, value in fields.items():
         if name not in ("points", "start", "solution"):

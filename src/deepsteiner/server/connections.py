@@ -25,8 +25,10 @@ if TYPE_CHECKING:
 Phase = Literal["head", "drain", "answer", "served"]
 # How often connections are looked at.
 SWEEP_SECONDS = 0.5
-# Without descriptors for another connection, the next attempt comes after this pause.
+# Without descriptors for another connection, the next attempt comes after a pause: a short one
+# where a connection has been ended for it.
 PAUSE_SECONDS = 0.2
+CLOSING_SECONDS = 0.01
 # A client that is still sending a refused body gets so long. Closing at once would reset the
 # connection, and the sentence that says why would be lost.
 DRAIN_SECONDS = 5.0
@@ -57,8 +59,8 @@ class Doorman:
                 connection, _ = await loop.sock_accept(self._listener)
             except OSError as error:  # above all: no descriptors left
                 self._log.write(f"cannot accept a connection: {error.strerror or error}")
-                self._end_longest_waiting()
-                await asyncio.sleep(PAUSE_SECONDS)
+                ended = self._end_longest_waiting()
+                await asyncio.sleep(CLOSING_SECONDS if ended else PAUSE_SECONDS)
                 continue
             full = len(self._connections) >= self._limits.connections
             if full and not self._end_longest_waiting():

@@ -70,10 +70,10 @@ def solve_body(points: np.ndarray, method: str = "exact", **fields: object) -> b
 class Server:
     """A real `deepsteiner serve`."""
 
-    def __init__(self, workers: int | None) -> None:
+    def __init__(self, workers: int | None, stderr: int | None = None) -> None:
         command = [sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"]
         command += [] if workers is None else ["--workers", str(workers)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self.port = int(self.process.stdout.readline().rpartition(":")[2])
 
     def memory(self) -> float:

@@ -329,10 +329,10 @@ def test_no_answer_names_a_folder_of_this_machine(client):
 
 def test_refusals_are_short_and_hide_folders():
     from deepsteiner.core.errors import FormatError, MissingDependencyError
-    from deepsteiner.server.refusals import error_body, refusal_of
+    from deepsteiner.server.refusals import error_body, explained
 
     here = str(Path(__file__).resolve().parents[1])
-    source = str(Path(refusal_of.__code__.co_filename).parents[2])
+    source = str(Path(explained.__code__.co_filename).parents[2])
     told = json.loads(error_body(f"{source}/models/x is bad,\nsee {Path.home()}/y"))["error"]
     assert source not in told
     assert str(Path.home()) not in told
@@ -350,8 +350,8 @@ def test_refusals_are_short_and_hide_folders():
         (KeyError(here), 500),
     ]
     for error, status in statuses:
-        assert refusal_of(error).status == status
-    assert here not in refusal_of(OwnError(here)).sentence
+        assert explained(error)[0] == status
+    assert here not in explained(OwnError(here))[1]
 
 
 def test_documented_limits_are_those_in_force(client):

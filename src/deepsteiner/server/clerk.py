@@ -5,6 +5,7 @@ What a body expands to while it is parsed is this process's, and so is the time 
 
 from __future__ import annotations
 
+import gc
 import json
 import pickle
 import sys
@@ -21,7 +22,10 @@ MOST_DIGITS = 640
 
 def check_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     """Check a body; return the order it places."""
-    return pickle.dumps(check(arguments["kind"], arguments["data"], arguments["limits"]))
+    try:
+        return pickle.dumps(check(arguments["kind"], arguments["data"], arguments["limits"]))
+    finally:
+        gc.collect()  # a refused body may hang on its refusal
 
 
 def sample_task(arguments: dict[str, Any], channel: Channel) -> bytes:

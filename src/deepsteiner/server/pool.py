@@ -16,7 +16,7 @@ from .frames import pack_arguments, pack_request
 from .jobs import Answer, Job, Order
 from .limits import SMALL_BYTES, Limits, most_streams
 from .line import Line
-from .processes import COLD_SECONDS, MOST_FAILURES, SOLVER, Worker
+from .processes import COLD_SECONDS, LOADING, MOST_FAILURES, SOLVER, Worker
 from .refusals import Refusal, error_body
 
 if TYPE_CHECKING:
@@ -154,11 +154,12 @@ class Pool:
 
         Streams have none while they have their share of the workers.
         """
-        running = [worker.job for worker in self.workers if worker.job is not None]
+        serving = [worker for worker in self.workers if worker.ready and not worker.loading]
+        running = [worker.job for worker in serving if worker.job is not None]
         streaming = sum(job.streams for job in running)
         at_work = {id(self._streams): streaming, id(self._plain): len(running) - streaming}
         claims = [line for line in self._lines if len(line)]
-        if streaming >= most_streams(len(self.workers)):
+        if streaming >= most_streams(len(serving)):
             claims = [line for line in claims if line is not self._streams]
         return min(claims, key=lambda line: at_work[id(line)], default=None)
 
@@ -175,8 +176,8 @@ class Pool:
         worker = max(up, key=lambda worker: len(worker.cold))
         if worker.cold:
             method = worker.cold[0]
-            frame = pack_request(0, "warm", pack_arguments({"method": method}))
-            worker.begin(Job(0, frame, COLD_SECONDS, method))
+            frame = pack_request(LOADING, "warm", pack_arguments({"method": method}))
+            worker.begin(Job(LOADING, frame, COLD_SECONDS, method))
 
 
 async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:

@@ -31,6 +31,8 @@ COLD_SECONDS = 90.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
 MOST_FAILURES = 3
 PIPE_BYTES = 2**20
+# The number of a job that is no client's.
+LOADING = 0
 UNEXPECTED = "the worker ended unexpectedly and was replaced; send the request again"
 SOURCE = Path(__file__).resolve().parents[2]
 # -P: what lies in the current folder must not pass for a module.
@@ -59,6 +61,11 @@ class Worker:
     def idle(self) -> bool:
         """Whether a job would begin at once."""
         return self.ready and self.job is None
+
+    @property
+    def loading(self) -> bool:
+        """Whether it is loading a method ahead, for nobody yet."""
+        return self.job is not None and self.job.number == LOADING
 
     @property
     def cold(self) -> list[str]:

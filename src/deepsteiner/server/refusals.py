@@ -27,18 +27,21 @@ class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
         self.headers = headers or {}
 
 
-def refusal_of(error: Exception) -> Refusal:
-    """Return how an error is told to a client; what is our own fault is not explained."""
+def explained(error: Exception) -> tuple[int, str]:
+    """Return status and sentence of an error; what is our own fault is not explained.
+
+    No exception is returned: one that its own frame knows lives on, with all it has seen.
+    """
     if isinstance(error, Refusal):
-        return error
+        return error.status, error.sentence
     if isinstance(error, MissingDependencyError):
-        return Refusal(501, str(error))
+        return 501, str(error)
     if isinstance(error, MemoryError):
-        return Refusal(503, "the worker ran out of memory; try fewer points")
+        return 503, "the worker ran out of memory; try fewer points"
     # An internal fault is a RuntimeError, also where it is one of our own classes.
     if isinstance(error, DeepSteinerError) and not isinstance(error, RuntimeError):
-        return Refusal(422, str(error))
-    return Refusal(500, "internal error; the server's log has more")
+        return 422, str(error)
+    return 500, "internal error; the server's log has more"
 
 
 def error_body(sentence: str) -> bytes:

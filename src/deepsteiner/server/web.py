@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # A client that is still sending a refused body may send so much further.
 DRAIN_BYTES = 64 * 2**20
+# What is taken from a connection at a time, before it is another's turn.
+PIECE_BYTES = 64 * 2**10
 
 
 def make_server(app: FastAPI, url: str, *, open_browser: bool) -> Server:
@@ -93,6 +95,7 @@ class Protocol(H11Protocol):
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
+        transport.max_size = PIECE_BYTES
         self._since = time.monotonic()
 
     def phase(self, now: float) -> tuple[Phase, float]:

@@ -6,6 +6,9 @@ ends when the server does, however that ended.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import json
 import math
 import os
@@ -21,8 +24,9 @@ from typing import Any, BinaryIO
 
 from ..core.progress import Progress
 from .frames import REQUEST, Reply, pack_reply
+from .limits import SMALL_BYTES
 from .logs import LogBudget
-from .refusals import error_body, refusal_of
+from .refusals import error_body, explained
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
@@ -66,7 +70,8 @@ class Worker:
         """Serve until the server closes the pipe."""
         self.reply(0, Reply.READY, 0.0, b"")
         while True:
-            self.serve(*self._requests.get())
+            if self._serve_next() > SMALL_BYTES:
+                give_back_memory()
 
     def reply(self, job: int, kind: Reply, number: float, payload: bytes) -> None:
         """Send one frame."""
@@ -82,7 +87,14 @@ class Worker:
                 self.stopped = job
             else:
                 self._requests.put((job, task, payload, streams))
+            del payload  # the next request may be long in coming
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
+
+    def _serve_next(self) -> int:
+        """Serve one request; return the bytes it came in, of which then none is held."""
+        job, task, payload, streams = self._requests.get()
+        self.serve(job, task, payload, streams)
+        return len(payload)
 
     def serve(self, job: int, task: str, payload: bytes, streams: bool) -> None:
         """Do one task, and answer whatever comes of it."""
@@ -90,10 +102,10 @@ class Worker:
         try:
             answer = self._tasks[task](pickle.loads(payload), Channel(self, job, streams))
         except Exception as error:
-            refusal = refusal_of(error)
-            if refusal.status == 500 and self._log.allows():
+            status, sentence = explained(error)
+            if status == 500 and self._log.allows():
                 traceback.print_exc()
-            self.reply(job, Reply.ERROR, refusal.status, error_body(refusal.sentence))
+            self.reply(job, Reply.ERROR, status, error_body(sentence))
         else:
             self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
 
@@ -127,6 +139,8 @@ def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
     try:
         limit_memory(int(sys.argv[1]))
         tasks.update(load())
+        gc.collect()
+        gc.freeze()  # what is there to stay need not be looked at again
         worker.run()
     except BrokenPipeError:
         os._exit(0)
@@ -145,6 +159,12 @@ def limit_memory(most: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
     soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def give_back_memory() -> None:
+    """Return to the system what a large request has left free, where the C library can."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def solver_tasks() -> dict[str, Task]:

@@ -20,6 +20,9 @@ from .counts import Counter, Room, room_for_request
 
 # A body within its limits is checked in a fraction of this.
 CHECK_SECONDS = 5.0
+# Large bodies that go to the clerk at the same time; others wait as they came. Handing on a hundred
+# at once would keep the server from all else for as long as that takes.
+AT_ONCE = 4
 
 
 class Holding:
@@ -62,6 +65,7 @@ class Intake:
         self.limits = limits
         self.clerk = clerk
         self.holding = Holding(limits.waiting_bytes)
+        self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def order(self, request: Request, kind: str) -> Order:
         """Return the order that a request places."""
@@ -74,9 +78,10 @@ class Intake:
             data = await self.read(request, share, room_for_request(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
-            payload = pack_arguments({"kind": kind, "data": data, "limits": self.limits})
-            del data  # what waits for the clerk is held once
-            return await self._check_apart(request, Order("check", payload, CHECK_SECONDS))
+            async with self._turns:
+                payload = pack_arguments({"kind": kind, "data": data, "limits": self.limits})
+                del data  # what waits for the clerk is held once
+                return await self._check_apart(request, Order("check", payload, CHECK_SECONDS))
 
     async def read(self, request: Request, share: Share, room: Room) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from ...core.errors import DeepSteinerError
 from ...core.points import as_points
 from ...io.solution_files import FIELDS
 from ...registry import MODULES
@@ -18,7 +19,7 @@ from ..frames import pack_arguments
 from ..jobs import Order
 from ..limits import Limits
 from ..options import open_options
-from ..refusals import Refusal, problem_sentence, quoted, refusal_of, short, shown
+from ..refusals import Refusal, explained, problem_sentence, quoted, short, shown
 from .json_values import check_plain, node_pairs, number_pairs, parse_object
 from .schemas import ExportBody, SolveBody, TraceBody
 from .systems import check_plane, check_system
@@ -31,12 +32,8 @@ def check(kind: str, data: bytes, limits: Limits) -> Order:
     """Return the order that a body places, or raise a Refusal."""
     try:
         return CHECKS[kind](data, limits)
-    except RecursionError:
-        raise Refusal(422, "the body is nested too deeply") from None
-    except Exception as error:
-        if (refusal := refusal_of(error)).status == 500:
-            raise
-        raise refusal from None
+    except DeepSteinerError as error:
+        raise Refusal(*explained(error)) from None
 
 
 def check_solve(data: bytes, limits: Limits) -> Order:

@@ -83,6 +83,9 @@ def test_port_in_use_is_one_sentence(capsys):
         (["--port", "70000"], "65535"),
         (["--max-seconds", "0"], "--max-seconds must be greater than 0"),
         (["--max-megabytes", "nan"], "--max-megabytes must be greater than 0"),
+        (["--max-waiting-megabytes", "0"], "--max-waiting-megabytes must be greater than 0"),
+        (["--max-worker-gigabytes", "inf"], "--max-worker-gigabytes must be greater than 0"),
+        (["--max-connections", "0"], "--max-connections"),
         (["--workers", "0"], "--workers"),
     ],
 )

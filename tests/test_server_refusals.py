@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -346,6 +348,7 @@ def test_refusals_are_short_and_hide_folders():
         (FormatError("bad"), 422),
         (MissingDependencyError("no torch"), 501),
         (MemoryError(), 503),
+        (RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried ..."), 503),
         (OwnError(here), 500),
         (KeyError(here), 500),
     ]
@@ -354,8 +357,52 @@ def test_refusals_are_short_and_hide_folders():
     assert here not in explained(OwnError(here))[1]
 
 
-def test_documented_limits_are_those_in_force(client):
+def test_limits_are_told_where_people_look(client):
+    """By the API, its example, the command's help and the documentation."""
+    import inspect
+
+    from deepsteiner.cli.serve import serve
+    from deepsteiner.server.examples import LIMITS
+    from deepsteiner.server.limits import Limits
+
     told = client.get("/api/limits").json()
-    assert told["points"] == 400
-    assert told["streams_at_once"] == 1
-    assert {"connections", "head_seconds", "answer_seconds", "waiting_bytes"} <= set(told)
+    assert (told["points"], told["streams_at_once"]) == (400, 1)
+    assert set(LIMITS[200]["content"]["application/json"]["example"]) == set(told)
+    default = Limits()
+    options = {name: one.default for name, one in inspect.signature(serve).parameters.items()}
+    assert options["max_points"] == default.points
+    assert options["max_seconds"] == default.time_limit
+    assert options["max_megabytes"] * 2**20 == default.body_bytes
+    assert options["max_queue"] == default.queue
+    assert options["max_waiting_megabytes"] * 2**20 == default.waiting_bytes
+    assert options["max_connections"] == default.connections
+    assert options["max_worker_gigabytes"] * 2**30 == default.worker_bytes
+    seconds = (default.head_seconds, default.body_seconds, default.answer_seconds)
+    page = (Path(__file__).parents[1] / "docs" / "server.md").read_text()
+    for each in seconds:
+        assert f" {each:g} s" in " ".join(serve.__doc__.split())
+        assert f"| {each:g} | |" in page
+    for row in (
+        f"| {default.points:,} | `--max-points` |",
+        f"| {default.body_bytes >> 20} MiB | `--max-megabytes` |",
+        f"| {default.queue} each | `--max-queue` |",
+        f"| {default.waiting_bytes >> 20} MiB | `--max-waiting-megabytes` |",
+        f"| {default.worker_bytes >> 30} GiB | `--max-worker-gigabytes` |",
+        f"| {default.connections:,}, or half",
+        f"| {default.time_limit:g}, then {default.grace:g} until",
+    ):
+        assert row in page
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's limits")
+def test_worker_that_needs_too_much_memory_fails_alone():
+    code = (
+        "from deepsteiner.server.worker import limit_memory\n"
+        "import numpy as np\n"
+        "limit_memory(2**28)\n"
+        "try: np.ones(2**26)\n"
+        "except MemoryError: print('told')\n"
+        "print(np.ones(10).sum())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["told", "10.0"]

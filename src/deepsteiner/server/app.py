@@ -144,6 +144,7 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
             "connections": most.connections,
             "head_seconds": most.head_seconds,
             "answer_seconds": most.answer_seconds,
+            "worker_bytes": most.worker_bytes,
         }
 
     @app.get("/api/samples/{name}", responses=examples.SAMPLES)

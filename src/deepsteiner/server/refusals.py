@@ -15,6 +15,8 @@ from ..core.errors import DeepSteinerError, MissingDependencyError
 # A refusal may quote what it refuses, which may be as large as the request.
 LONGEST_SENTENCE = 400
 LONGEST_QUOTE = 40
+# Which is a RuntimeError there.
+TORCH_OUT_OF_MEMORY = "can't allocate memory"
 
 
 class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
@@ -36,7 +38,7 @@ def explained(error: Exception) -> tuple[int, str]:
         return error.status, error.sentence
     if isinstance(error, MissingDependencyError):
         return 501, str(error)
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) or TORCH_OUT_OF_MEMORY in str(error):
         return 503, "the worker ran out of memory; try fewer points"
     # An internal fault is a RuntimeError, also where it is one of our own classes.
     if isinstance(error, DeepSteinerError) and not isinstance(error, RuntimeError):

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 
 import pytest
 
-from serving import request, resident_megabytes, serving, solve_body, wait_until
+from serving import one_answer, request, resident_megabytes, serving, solve_body, wait_until
 
 pytest.importorskip("fastapi", reason="the server needs the [serve] extra")
 pytest.importorskip("httpx", reason="the server's tests need httpx")
@@ -305,6 +305,15 @@ def test_waiting_requests_hold_little_more_than_their_bytes():
             stack.enter_context(server.connect()).sendall(body)
         wait_until(lambda: server.client.get("/healthz").json()["queue"] == 20)
         assert resident_megabytes(server.process.pid) - before < 5 * 20 * len(body) / 2**20
+
+
+@pytest.mark.parametrize("path", ["/api/solve", "/api/trace", "/api/export", "/api/read"])
+def test_body_that_holds_too_much_is_refused_before_it_is_complete(path):
+    with serving(workers=1, points=100) as server, server.connect() as connection:
+        connection.sendall(request(b'{"points":[' + b"[]," * 50_000, path, length=4_000_000))
+        status, answer = one_answer(connection)
+    assert status == 413
+    assert "lists, where at most 100 points are accepted" in answer["error"]
 
 
 def filled(piece: bytes, size: int) -> bytes:

@@ -88,7 +88,7 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
         if not (HERE / "page" / "index.html").is_file():
-            raise HTTPException(404, "the page is not installed; /docs describes the API")
+            raise Refusal(404, "the page is not installed; /docs describes the API")
         return FileResponse(HERE / "page" / "index.html")
 
     @app.get("/docs", include_in_schema=False)

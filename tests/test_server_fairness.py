@@ -28,7 +28,7 @@ def make_line(*clients: str):
 
     line = Line()
     for number, client in enumerate(clients):
-        line.add(Job(number, b"12345", 1.0, None, client=client))
+        line.add(Job(number, (b"123", b"45"), 1.0, None, client=client))
     return line
 
 
@@ -131,7 +131,7 @@ def test_worker_that_loads_a_method_is_not_the_one_left_to_plain_requests(make_p
 
     async def run():
         pool = make_pool(3)
-        pool.workers[2].job = Job(0, b"", 1.0, "exact")
+        pool.workers[2].job = Job(0, (), 1.0, "exact")
         for _ in range(5):
             pool.submit(order(), streams=True)
         assert running(pool) == [True, False]  # the stream, and what is being loaded

@@ -268,7 +268,7 @@ def test_workers_that_cannot_start_do_not_keep_anyone_waiting(monkeypatch):
 
 def test_a_fault_in_a_task_is_told_logged_and_survived(capfd):
     from deepsteiner.server.frames import REPLY, Reply, pack_arguments
-    from deepsteiner.server.worker import Worker
+    from deepsteiner.server.worker import Request, Worker
 
     def broken(arguments, channel):
         raise ZeroDivisionError("nobody thought of this")
@@ -278,7 +278,7 @@ def test_a_fault_in_a_task_is_told_logged_and_survived(capfd):
     with open(source, "rb") as answers, open(target, "wb"):
         worker = Worker(answers, target, tasks)
         for job, task in enumerate(tasks, start=1):
-            worker.serve(job, task, pack_arguments({}), False)
+            worker.serve(Request(job, task, pack_arguments({}), b"", False))
         size, job, kind, status = REPLY.unpack(answers.read(REPLY.size))
         told = json.loads(answers.read(size))["error"]
         assert (job, kind, status) == (1, Reply.ERROR, 500)

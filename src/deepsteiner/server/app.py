@@ -206,14 +206,11 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         given = unquote(request.headers.get("x-filename", "")).replace("\\", "/")
         name = Path(given.replace("\0", "")).name[-100:] or "points.txt"
         with intake.holding.of_one() as share:
-            arguments = {
-                "name": name,
-                "data": await intake.read(request, share, room_for_file(pool.limits.points)),
-                "most_points": pool.limits.points,
-            }
-            order = Order("read", pack_arguments(arguments), FILE_SECONDS)
+            data = await intake.read(request, share, room_for_file(pool.limits.points))
+            arguments = pack_arguments({"name": name, "most_points": pool.limits.points})
+            order = Order("read", arguments, FILE_SECONDS, data)
             job = pool.submit(order, client=client_of(request))
-            del arguments, order  # the job holds them now
+            del data, order  # the job holds them now, until they are sent
         return _respond(await wait_for(request, pool, job))
 
     @app.post("/api/export", responses=examples.EXPORT, openapi_extra=described(ExportBody))
@@ -222,7 +219,7 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         order = await intake.order(request, "export")
         suffix = order.format
         job = pool.submit(order, client=client_of(request))
-        del order  # the job holds it now
+        del order  # the job holds it now, until it is sent
         answer = await wait_for(request, pool, job)
         if answer.status != 200:
             return _respond(answer)

@@ -7,8 +7,9 @@ import struct
 from enum import IntEnum
 from typing import Any
 
-# To the worker: the length of a pickled (job, task, payload, streams).
-REQUEST = struct.Struct("!I")
+# To the worker: the lengths of what follows: a pickled (job, task, streams), the task's pickled
+# arguments, and bytes that go with them as they are.
+REQUEST = struct.Struct("!III")
 # From the worker: length, job, what it is, and a number (milliseconds, or an HTTP status).
 REPLY = struct.Struct("!IQBd")
 
@@ -27,10 +28,15 @@ def pack_arguments(arguments: dict[str, Any]) -> bytes:
     return pickle.dumps(arguments, protocol=5)
 
 
-def pack_request(job: int, task: str, payload: bytes = b"", streams: bool = False) -> bytes:
-    """Return the frame that asks a worker for a task; task "stop" ends the job it names."""
-    content = pickle.dumps((job, task, payload, streams), protocol=5)
-    return REQUEST.pack(len(content)) + content
+def pack_request(
+    job: int, task: str, arguments: bytes = b"", data: bytes = b"", *, streams: bool = False
+) -> tuple[bytes, ...]:
+    """Return the parts of the frame that asks a worker for a task.
+
+    Task "stop" ends the job it names. The parts are sent one by one: large ones are not copied.
+    """
+    head = pickle.dumps((job, task, streams), protocol=5)
+    return REQUEST.pack(len(head), len(arguments), len(data)) + head, arguments, data
 
 
 def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:

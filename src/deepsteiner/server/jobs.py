@@ -16,12 +16,14 @@ KEPT_REPORTS = 64
 class Order:
     """A checked request: what a worker is to do, as bytes, and the time that may take.
 
-    `method` is the method it uses and `format` the kind of file it makes, where it does.
+    `data` are bytes that go with the arguments as they came. `method` is the method it uses and
+    `format` the kind of file it makes, where it does.
     """
 
     task: str
-    payload: bytes
+    arguments: bytes
     seconds: float
+    data: bytes = b""
     method: str | None = None
     format: str = ""
 
@@ -41,7 +43,7 @@ class Job:
     def __init__(
         self,
         number: int,
-        frame: bytes,
+        frame: tuple[bytes, ...],
         seconds: float,
         method: str | None,
         *,
@@ -51,6 +53,7 @@ class Job:
         self.id = secrets.token_hex(8)
         self.number = number
         self.frame = frame
+        self.size = sum(map(len, frame))
         self.seconds = seconds
         self.method = method
         self.client = client

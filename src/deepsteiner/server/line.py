@@ -23,7 +23,7 @@ class Line:
     def add(self, job: Job) -> None:
         """Let a job wait behind its client's others."""
         self._clients.setdefault(job.client, deque()).append(job)
-        self.bytes += len(job.frame)
+        self.bytes += job.size
 
     def first(self) -> Job:
         """Return the job whose turn it is."""
@@ -41,7 +41,7 @@ class Line:
         """Take a job out."""
         jobs = self._clients[job.client]
         jobs.remove(job)
-        self.bytes -= len(job.frame)
+        self.bytes -= job.size
         if not jobs:
             del self._clients[job.client]
 

@@ -86,9 +86,9 @@ class Pool:
         if self.broken:
             raise Refusal(503, NO_WORKER)
         line = self._streams if streams else self._plain
-        self._make_room(line, client, len(order.payload))
+        self._make_room(line, client, len(order.arguments) + len(order.data))
         number = next(self._numbers)
-        frame = pack_request(number, order.task, order.payload, streams)
+        frame = pack_request(number, order.task, order.arguments, order.data, streams=streams)
         job = Job(number, frame, order.seconds, order.method, client=client, streams=streams)
         self._jobs[job.id] = job
         job.future.add_done_callback(lambda _: self._jobs.pop(job.id, None))

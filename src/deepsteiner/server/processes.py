@@ -120,7 +120,7 @@ class Worker:
         """Send a job to the process and watch its time."""
         self.job = job
         self._send(job.frame)
-        job.frame = b""
+        job.frame = ()
         allowance = job.seconds + self.pool.limits.grace
         if job.method not in self.warm:
             allowance += COLD_SECONDS
@@ -138,10 +138,11 @@ class Worker:
         if self._process is not None:
             await self._process.wait()
 
-    def _send(self, frame: bytes) -> None:
+    def _send(self, frame: tuple[bytes, ...]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        self._process.stdin.write(frame)
+        for part in frame:
+            self._process.stdin.write(part)
 
     def _kill(self) -> None:
         if self._process is not None and self._process.returncode is None:

@@ -111,7 +111,7 @@ def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
 
 def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     """Read the points of a file; longitudes and latitudes are projected to metres."""
-    name, data, most = arguments["name"], arguments["data"], arguments["most_points"]
+    name, data, most = arguments["name"], arguments.get("data", b""), arguments["most_points"]
     if data[:2] == b"\x1f\x8b" or data[:2] == b"PK" or data[:6] == b"\x93NUMPY":
         raise FormatError(f"{name}: packed files are not read; accepted: {', '.join(READABLE)}")
     suffix = name.rpartition(".")[2].lower() if "." in name else ""

@@ -20,7 +20,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from ..core.progress import Progress
 from .frames import REQUEST, Reply, pack_reply
@@ -55,6 +55,16 @@ class Channel:
 Task = Callable[[dict[str, Any], Channel], bytes]
 
 
+class Request(NamedTuple):
+    """One request as it came from the server."""
+
+    job: int
+    task: str
+    arguments: bytes
+    data: bytes
+    streams: bool
+
+
 class Worker:
     """The loop around the tasks."""
 
@@ -64,7 +74,7 @@ class Worker:
         self._target = target
         self._tasks = tasks
         self._log = LogBudget()
-        self._requests: queue.SimpleQueue[tuple[int, str, bytes, bool]] = queue.SimpleQueue()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
 
     def run(self) -> None:
         """Serve until the server closes the pipe."""
@@ -81,26 +91,30 @@ class Worker:
 
     def read(self) -> None:
         """Take requests and stops until the pipe is closed."""
-        while len(head := self._source.read(REQUEST.size)) == REQUEST.size:
-            job, task, payload, streams = pickle.loads(self._source.read(*REQUEST.unpack(head)))
+        while len(sizes := self._source.read(REQUEST.size)) == REQUEST.size:
+            head, arguments, data = (self._source.read(size) for size in REQUEST.unpack(sizes))
+            job, task, streams = pickle.loads(head)
             if task == "stop":
                 self.stopped = job
             else:
-                self._requests.put((job, task, payload, streams))
-            del payload  # the next request may be long in coming
+                self._requests.put(Request(job, task, arguments, data, streams))
+            del arguments, data  # the next request may be long in coming
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
 
     def _serve_next(self) -> int:
         """Serve one request; return the bytes it came in, of which then none is held."""
-        job, task, payload, streams = self._requests.get()
-        self.serve(job, task, payload, streams)
-        return len(payload)
+        request = self._requests.get()
+        self.serve(request)
+        return len(request.arguments) + len(request.data)
 
-    def serve(self, job: int, task: str, payload: bytes, streams: bool) -> None:
+    def serve(self, request: Request) -> None:
         """Do one task, and answer whatever comes of it."""
-        began = time.perf_counter()
+        began, job = time.perf_counter(), request.job
         try:
-            answer = self._tasks[task](pickle.loads(payload), Channel(self, job, streams))
+            arguments = pickle.loads(request.arguments)
+            if request.data:
+                arguments["data"] = request.data
+            answer = self._tasks[request.task](arguments, Channel(self, job, request.streams))
         except Exception as error:
             status, sentence = explained(error)
             if status == 500 and self._log.allows():

@@ -79,9 +79,9 @@ class Intake:
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             async with self._turns:
-                payload = pack_arguments({"kind": kind, "data": data, "limits": self.limits})
-                del data  # what waits for the clerk is held once
-                return await self._check_apart(request, Order("check", payload, CHECK_SECONDS))
+                arguments = pack_arguments({"kind": kind, "limits": self.limits})
+                order = Order("check", arguments, CHECK_SECONDS, data)
+                return await self._check_apart(request, order)
 
     async def read(self, request: Request, share: Share, room: Room) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""
@@ -107,7 +107,6 @@ class Intake:
 
     async def _check_apart(self, request: Request, order: Order) -> Order:
         job = self.clerk.submit(order, client=client_of(request))
-        del order
         answer = await wait_for(request, self.clerk, job)
         if answer.status != 200:
             raise Refusal(answer.status, json.loads(answer.body)["error"])

@@ -143,7 +143,8 @@ def _solving(
         "seed": body.seed,
         **extra,
     }
-    return Order(task, pack_arguments(arguments), _seconds(body.time_limit, limits), body.method)
+    seconds = _seconds(body.time_limit, limits)
+    return Order(task, pack_arguments(arguments), seconds, method=body.method)
 
 
 def _seconds(time_limit: float | None, limits: Limits) -> float:

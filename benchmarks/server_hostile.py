@@ -46,6 +46,7 @@ class Watch:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
+        self.process.stdout.readline()  # it is there
         self.rows = np.empty((0, 2))
 
     def stop(self) -> None:
@@ -61,6 +62,7 @@ class Watch:
 def watch(port: int) -> None:
     """Ask until a line comes in; print when each answer was asked for and how long it took."""
     rows = []
+    print("watching", flush=True)
     os.set_blocking(0, False)
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         while not sys.stdin.read(1):
@@ -141,11 +143,14 @@ def told(outcome: Outcome) -> str:
     return statuses if outcome.right else f"{statuses}, WRONG"
 
 
-def figures(spent: list[float], health: float, most: float = ANSWER_MS) -> list[str]:
+def figures(spent: list[float], health: float) -> list[str]:
     """Return median and slowest time, the slowest of /healthz, and whether they are in limits."""
-    within = max(spent) <= most and health <= HEALTH_MS
-    times = (float(np.median(spent)), max(spent), health)
-    return [*(f"{each:.0f}" for each in times), "yes" if within else "NO"]
+    within = max(spent) <= ANSWER_MS and health <= HEALTH_MS
+    return [*times(spent, health), "yes" if within else "NO"]
+
+
+def times(spent: list[float], health: float) -> list[str]:
+    return [f"{each:.0f}" for each in (float(np.median(spent)), max(spent), health)]
 
 
 def measure_memory(server: Server, requests: int) -> None:
@@ -226,10 +231,12 @@ def print_share(server: Server, connections: int, streams: int) -> None:
     health = watching.slowest(began, ended)
     print(
         f"{connections} slow connections and {streams} streams (exact, n = 5000) beside solves "
-        f"(exact, n = 20); limits: {SOLVE_MS:.0f} ms, and {HEALTH_MS:.0f} ms for /healthz"
+        f"(exact, n = 20); limit: {SOLVE_MS:.0f} ms"
     )
-    header = ["median ms", "slowest ms", "/healthz ms", "within"]
-    print_table(header, [figures(spent, health, SOLVE_MS)])
+    within = "yes" if max(spent) <= SOLVE_MS else "NO"
+    header = ["median ms", "slowest ms", "within", "/healthz ms, from the first connection on"]
+    *solves, slowest_health = times(spent, health)
+    print_table(header, [[*solves, within, slowest_health]])
     print()
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # A client that is still sending a refused body may send so much further.
 DRAIN_BYTES = 64 * 2**20
 # What is taken from a connection at a time, before it is another's turn.
-PIECE_BYTES = 64 * 2**10
+PIECE_BYTES = 32 * 2**10
 
 
 def make_server(app: FastAPI, url: str, *, open_browser: bool) -> Server:

@@ -163,12 +163,12 @@ def measure_memory(server: Server, requests: int) -> None:
 
     asyncio.run(run(len(attacks)))  # what is loaded for the first time stays
     settle(server)
-    before = server.memory()
+    before = server.memory("Anonymous")
     started = time.perf_counter()
     asyncio.run(run(requests))
     seconds = time.perf_counter() - started
     time.sleep(1.0)
-    after = server.memory()
+    after = server.memory("Anonymous")
     print(f"{requests} hostile requests in {seconds:.0f} s; limit: {MEMORY_MB:.0f} MB")
     within = "yes" if abs(after - before) <= MEMORY_MB else "NO"
     rows = [[f"{before:.0f}", f"{after:.0f}", f"{after - before:+.1f}", within]]
@@ -271,8 +271,8 @@ async def first_solve(port: int) -> None:
 def settle(server: Server) -> None:
     """Wait until the workers have loaded what they load while idle."""
     before, deadline = 0.0, time.monotonic() + 180
-    while abs(server.memory() - before) > 1.0 and time.monotonic() < deadline:
-        before = server.memory()
+    while abs(server.memory("Anonymous") - before) > 1.0 and time.monotonic() < deadline:
+        before = server.memory("Anonymous")
         time.sleep(5.0)
 
 

@@ -70,16 +70,20 @@ def solve_body(points: np.ndarray, method: str = "exact", **fields: object) -> b
 class Server:
     """A real `deepsteiner serve`."""
 
-    def __init__(self, workers: int | None) -> None:
+    def __init__(self, workers: int | None, stderr: int | None = None) -> None:
         command = [sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"]
         command += [] if workers is None else ["--workers", str(workers)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self.port = int(self.process.stdout.readline().rpartition(":")[2])
 
-    def memory(self) -> float:
-        """Return the megabytes of the server and its workers, shared pages counted once."""
+    def memory(self, kind: str = "Pss") -> float:
+        """Return the megabytes of the server and its workers, shared pages counted once.
+
+        Kind "Anonymous" is what they have allocated themselves; libraries are files, whose pages
+        count by how many others use them at the time.
+        """
         pids = [self.process.pid, *children(self.process.pid)]
-        return sum(proportional_size(pid) for pid in pids) / 1024
+        return sum(size_of(pid, kind) for pid in pids) / 1024
 
     def stop(self) -> float:
         started = time.perf_counter()
@@ -92,12 +96,12 @@ def children(pid: int) -> list[int]:
     return [int(k) for k in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
-def proportional_size(pid: int) -> float:
+def size_of(pid: int, kind: str) -> float:
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
     except OSError:  # it has just ended
         return 0.0
-    return float(next(line.split()[1] for line in lines if line.startswith("Pss:")))
+    return float(next(line.split()[1] for line in lines if line.startswith(f"{kind}:")))
 
 
 class Load:

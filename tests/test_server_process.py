@@ -7,73 +7,21 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from deepsteiner.cli import run
+from serving import Server, request, serving, wait_until
 
 pytest.importorskip("fastapi", reason="the server needs the [serve] extra")
-httpx = pytest.importorskip("httpx", reason="the server's tests need httpx")
+pytest.importorskip("httpx", reason="the server's tests need httpx")
 on_linux = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
-
-SERVE = """
-from deepsteiner.server.limits import Limits
-from deepsteiner.server.run import serve
-serve(host="127.0.0.1", port=0, open_browser=False, workers={workers}, limits=Limits({limits}))
-"""
-
-
-class Server:
-    """A running server and what a test wants to know about it."""
-
-    def __init__(self, command: list[str]) -> None:
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        self.address = self.process.stdout.readline().split()[-1]
-        self.port = int(self.address.rpartition(":")[2])
-        self.client = httpx.Client(base_url=self.address, timeout=60)
-
-    def workers(self) -> list[int]:
-        pid = self.process.pid
-        tasks = Path(f"/proc/{pid}/task").glob("*/children")
-        return [int(child) for task in tasks for child in task.read_text().split()]
-
-    def solve(self, n: int = 10, method: str = "exact", **fields: object):
-        points = np.random.default_rng(n).random((n, 2)).tolist()
-        return self.client.post("/api/solve", json={"points": points, "method": method, **fields})
-
-    def raw(self, *pieces: bytes, pause: float = 0.0) -> bytes:
-        """Send bytes as they are and return all that comes back."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=30) as connection:
-            for piece in pieces:
-                connection.sendall(piece)
-                time.sleep(pause)
-            answer = b""
-            while chunk := connection.recv(65536):
-                answer += chunk
-            return answer
-
-
-@contextmanager
-def serving(workers: int = 2, **limits: object):
-    """Run a server with these limits."""
-    words = ", ".join(f"{name}={value!r}" for name, value in limits.items())
-    server = Server([sys.executable, "-c", SERVE.format(workers=workers, limits=words)])
-    try:
-        yield server
-    finally:
-        server.client.close()
-        server.process.terminate()
-        server.process.communicate(timeout=30)
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +35,6 @@ def lone():
     """Return a server with one worker, which everything depends on."""
     with serving(workers=1, grace=0.5, time_limit=30.0) as server:
         yield server
-
-
-def wait_until(condition, seconds: float = 30.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "this should have happened by now"
-        time.sleep(0.05)
 
 
 def is_alive(pid: int) -> bool:
@@ -113,8 +54,8 @@ def test_command_starts_solves_and_ends_with_all_its_workers(end):
     server = Server([sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"])
     assert server.address.startswith("http://127.0.0.1:")
     assert server.solve().json()["solution"]["status"] == "optimal"
-    workers = server.workers()
-    assert workers
+    workers = server.children()
+    assert len(workers) >= 2
     server.client.close()
     server.process.send_signal(end)
     _, errors = server.process.communicate(timeout=20)
@@ -142,6 +83,9 @@ def test_port_in_use_is_one_sentence(capsys):
         (["--port", "70000"], "65535"),
         (["--max-seconds", "0"], "--max-seconds must be greater than 0"),
         (["--max-megabytes", "nan"], "--max-megabytes must be greater than 0"),
+        (["--max-waiting-megabytes", "0"], "--max-waiting-megabytes must be greater than 0"),
+        (["--max-worker-gigabytes", "inf"], "--max-worker-gigabytes must be greater than 0"),
+        (["--max-connections", "0"], "--max-connections"),
         (["--workers", "0"], "--workers"),
     ],
 )
@@ -216,16 +160,9 @@ def test_garbage_is_refused_in_one_sentence(server):
     }
 
 
-def request(length: int, body: bytes = b"") -> bytes:
-    return (
-        b"POST /api/solve HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
-        b"Content-Length: %d\r\n\r\n%s" % (length, body)
-    )
-
-
 def test_slow_body_is_refused(server):
     began = time.monotonic()
-    answer = server.raw(request(1000, b'{"points": '))
+    answer = server.raw(request(b'{"points": ', length=1000))
     assert answer.startswith(b"HTTP/1.1 408 ")
     assert b"did not arrive within 1 s" in answer
     assert time.monotonic() - began < 10
@@ -233,7 +170,7 @@ def test_slow_body_is_refused(server):
 
 def test_ten_million_points_are_refused_before_they_arrive(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as connection:
-        connection.sendall(request(200_000_000, b"[[0.5,0.5],"))
+        connection.sendall(request(b"[[0.5,0.5],", length=200_000_000))
         answer = b""
         while b"}" not in answer:
             answer += connection.recv(65536)
@@ -280,9 +217,9 @@ def test_full_queue_refuses_cancel_and_hang_up_make_room():
         body = json.dumps(
             {"points": np.random.default_rng(1).random((4000, 2)).tolist(), "method": "exact"}
         ).encode()
-        for path in (b"/api/solve", b"/api/solve/stream"):
+        for path in ("/api/solve", "/api/solve/stream"):
             with socket.create_connection(("127.0.0.1", server.port)) as connection:
-                connection.sendall(request(len(body), body).replace(b"/api/solve", path))
+                connection.sendall(request(body, path))
                 time.sleep(0.5)
             began = time.monotonic()
             assert server.solve().status_code == 200
@@ -304,20 +241,23 @@ def test_ctrl_c_ends_a_running_stream_with_its_best_tree():
 
 
 def test_workers_that_cannot_start_do_not_keep_anyone_waiting(monkeypatch):
-    from deepsteiner.server import pool as pools
+    from deepsteiner.server import processes
+    from deepsteiner.server.jobs import Order
     from deepsteiner.server.limits import Limits
+    from deepsteiner.server.pool import Pool
     from deepsteiner.server.refusals import Refusal
 
-    monkeypatch.setattr(pools, "START_COMMAND", (sys.executable, "-c", "raise SystemExit(1)"))
-    monkeypatch.setattr(pools, "FIRST_PAUSE", 0.01)
+    failing = (sys.executable, "-c", "raise SystemExit(1)")
+    monkeypatch.setattr(processes, "START_COMMAND", failing)
+    monkeypatch.setattr(processes, "FIRST_PAUSE", 0.01)
 
     async def ask():
-        pool = pools.Pool(Limits(), 2)
+        pool = Pool(Limits(), 2)
         pool.start()
-        waiting = pool.submit("solve", {}, seconds=1.0)
+        waiting = pool.submit(Order("solve", b"", 1.0))
         answer = await asyncio.wait_for(waiting.future, 30)
         with pytest.raises(Refusal, match="no worker can be started"):
-            pool.submit("solve", {}, seconds=1.0)
+            pool.submit(Order("solve", b"", 1.0))
         await pool.close()
         return answer
 
@@ -326,23 +266,22 @@ def test_workers_that_cannot_start_do_not_keep_anyone_waiting(monkeypatch):
     assert b"no worker can be started" in answer.body
 
 
-def test_a_fault_in_a_task_is_told_logged_and_survived(monkeypatch, capfd):
-    from deepsteiner.server import tasks, worker
-    from deepsteiner.server.frames import REPLY, Reply
+def test_a_fault_in_a_task_is_told_logged_and_survived(capfd):
+    from deepsteiner.server.frames import REPLY, Reply, pack_arguments
+    from deepsteiner.server.worker import Request, Worker
 
     def broken(arguments, channel):
         raise ZeroDivisionError("nobody thought of this")
 
-    monkeypatch.setitem(tasks.TASKS, "broken", broken)
-    monkeypatch.setitem(tasks.TASKS, "sound", lambda arguments, channel: b"{}")
+    tasks = {"broken": broken, "sound": lambda arguments, channel: b"{}"}
     source, target = os.pipe()
     with open(source, "rb") as answers, open(target, "wb"):
-        serving = worker.Worker(answers, target)
-        for job, task in enumerate(("broken", "sound"), start=1):
-            serving._serve(job, task, {})
+        worker = Worker(answers, target, tasks)
+        for job, task in enumerate(tasks, start=1):
+            worker.serve(Request(job, task, pack_arguments({}), b"", False))
         size, job, kind, status = REPLY.unpack(answers.read(REPLY.size))
-        sentence = json.loads(answers.read(size))["error"]
+        told = json.loads(answers.read(size))["error"]
         assert (job, kind, status) == (1, Reply.ERROR, 500)
-        assert sentence == "internal error in task 'broken'; the server's log has more"
+        assert told == "internal error; the server's log has more"
         assert REPLY.unpack(answers.read(REPLY.size))[1:3] == (2, Reply.DONE)
     assert "ZeroDivisionError: nobody thought of this" in capfd.readouterr().err

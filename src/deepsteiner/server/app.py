@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -10,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import unquote
 
-import numpy as np
 from fastapi import FastAPI, Query, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -19,16 +17,20 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from .. import __version__, datasets
-from ..core.errors import InputError
 from . import errors, examples
+from .frames import pack_arguments
 from .guard import Guard, on_internal_error, own_names
-from .jobs import Answer, Job
-from .limits import Limits, default_workers
+from .intake.body import Intake, client_of
+from .intake.checks import FILE_SECONDS, check_count
+from .intake.counts import room_for_file
+from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
+from .jobs import Answer, Job, Order
+from .limits import Limits, default_workers, most_streams
 from .manual import manual_page
 from .options import describe_methods
-from .pool import Pool
-from .refusals import Refusal
-from .schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody
+from .pool import Pool, wait_for
+from .processes import CLERK
+from .refusals import Refusal, quoted
 from .tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
@@ -42,18 +44,22 @@ SAMPLES = {
     "clustered": "clustered",
 }
 SAMPLE_SIZE = 24
-FILE_SECONDS = 20.0
+SAMPLE_SECONDS = 10.0
 
 
 def create_app(pool: Pool | None = None, *, hosts: Iterable[str] | None = None) -> FastAPI:
     """Return the application; its workers end with it, and start if they have not yet."""
     pool = pool or Pool(Limits(), default_workers())
+    clerk = Pool(pool.limits, 1, CLERK)
+    intake = Intake(pool.limits, clerk)
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         pool.start()
+        clerk.start()
         yield
         await pool.close()
+        await clerk.close()
 
     app = FastAPI(
         title="deepsteiner",
@@ -67,13 +73,14 @@ def create_app(pool: Pool | None = None, *, hosts: Iterable[str] | None = None) 
     app.add_middleware(
         Guard, limits=pool.limits, hosts=own_names("127.0.0.1") if hosts is None else hosts
     )
+    app.add_exception_handler(Refusal, errors.on_refusal)
     app.add_exception_handler(HTTPException, errors.on_http_exception)
     app.add_exception_handler(RequestValidationError, errors.on_invalid_request)
     app.add_exception_handler(Exception, on_internal_error)
     _add_pages(app)
-    _add_facts(app, pool)
-    _add_solving(app, pool)
-    _add_files(app, pool)
+    _add_facts(app, pool, clerk)
+    _add_solving(app, pool, intake)
+    _add_files(app, pool, intake)
     return app
 
 
@@ -81,7 +88,7 @@ def _add_pages(app: FastAPI) -> None:
     @app.get("/", include_in_schema=False)
     async def page() -> Response:
         if not (HERE / "page" / "index.html").is_file():
-            raise HTTPException(404, "the page is not installed; /docs describes the API")
+            raise Refusal(404, "the page is not installed; /docs describes the API")
         return FileResponse(HERE / "page" / "index.html")
 
     @app.get("/docs", include_in_schema=False)
@@ -101,8 +108,8 @@ def _add_pages(app: FastAPI) -> None:
     app.mount("/page", StaticFiles(directory=HERE / "page", check_dir=False), name="page")
 
 
-def _add_facts(app: FastAPI, pool: Pool) -> None:
-    described = describe_methods()
+def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
+    known = describe_methods()
 
     @app.get("/healthz", responses=examples.HEALTH)
     async def health() -> dict[str, Any]:
@@ -118,7 +125,7 @@ def _add_facts(app: FastAPI, pool: Pool) -> None:
     @app.get("/api/methods", responses=examples.METHODS)
     async def methods() -> list[dict[str, Any]]:
         """Every method with its guarantee, its options, and whether it can be used here."""
-        return described
+        return known
 
     @app.get("/api/limits", responses=examples.LIMITS)
     async def limits() -> dict[str, Any]:
@@ -132,53 +139,50 @@ def _add_facts(app: FastAPI, pool: Pool) -> None:
             "body_seconds": most.body_seconds,
             "time_limit": most.time_limit,
             "queue": most.queue,
+            "waiting_bytes": most.waiting_bytes,
+            "streams_at_once": most_streams(len(pool.workers)),
+            "connections": most.connections,
+            "head_seconds": most.head_seconds,
+            "answer_seconds": most.answer_seconds,
+            "worker_bytes": most.worker_bytes,
         }
 
     @app.get("/api/samples/{name}", responses=examples.SAMPLES)
     async def sample(
+        request: Request,
         name: str,
         n: Annotated[int | None, Query(ge=1, description="How many points.")] = None,
         seed: Annotated[int, Query(ge=0, le=LARGEST_SEED)] = 0,
-    ) -> dict[str, Any]:
+    ) -> Response:
         """Points to play with: random, D1, D2, D3 (of 10, 20 and 10 points), lattice, clustered."""
         if name not in SAMPLES:
-            raise Refusal(404, f"no sample {name!r}; there are: {', '.join(SAMPLES)}")
-        _check_count(n or 1, pool.limits.points)
+            raise Refusal(404, f"no sample {quoted(name)}; there are: {', '.join(SAMPLES)}")
+        check_count(n or 1, pool.limits.points)
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
-        try:
-            points = datasets.load(SAMPLES[name], count=1, n=size, seed=seed)[0]
-        except InputError as error:
-            raise Refusal(422, str(error)) from None
-        return {"points": points.tolist()}
+        arguments = {"name": SAMPLES[name], "n": size, "seed": seed}
+        order = Order("sample", pack_arguments(arguments), SAMPLE_SECONDS)
+        job = clerk.submit(order, client=client_of(request))
+        return _respond(await wait_for(request, clerk, job))
 
 
-def _add_solving(app: FastAPI, pool: Pool) -> None:
-    def begin(body: SolveBody, *, streams: bool) -> Job:
-        limits = pool.limits
-        _check_count(len(body.points), limits.points)
-        arguments = {
-            **_common(body, limits),
-            "start": body.start,
-            "max_edge": body.max_edge,
-            "most_relays": limits.relays,
-            "streams": streams,
-        }
-        return pool.submit("solve", arguments, seconds=_seconds(body, limits), method=body.method)
+def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
+    async def begin(request: Request, kind: str, *, streams: bool = False) -> Job:
+        order = await intake.order(request, kind)
+        return pool.submit(order, client=client_of(request), streams=streams)
 
-    @app.post("/api/solve", responses=examples.SOLVE)
-    async def solve(request: Request, body: SolveBody) -> Response:
+    @app.post("/api/solve", responses=examples.SOLVE, openapi_extra=described(SolveBody))
+    async def solve(request: Request) -> Response:
         """Connect the points; the answer comes when the tree is found or the time is up."""
-        return _respond(await _wait(request, pool, begin(body, streams=False)))
+        return _respond(await wait_for(request, pool, await begin(request, "solve")))
 
-    @app.post("/api/solve/stream", responses=examples.STREAM)
-    async def stream(request: Request, body: SolveBody) -> Response:
+    @app.post("/api/solve/stream", responses=examples.STREAM, openapi_extra=described(SolveBody))
+    async def stream(request: Request) -> Response:
         """Connect the points and report progress on the way, as server-sent events.
 
         First `job` with an id to cancel it by, then `progress` events, then one `solution` or
         `error`. Closing the connection cancels as well.
         """
-        job = begin(body, streams=True)
-        return EventStream(pool, job)
+        return EventStream(pool, await begin(request, "solve", streams=True))
 
     @app.delete("/api/jobs/{id}", responses=examples.CANCEL)
     async def cancel(id: str) -> dict[str, str]:
@@ -186,17 +190,13 @@ def _add_solving(app: FastAPI, pool: Pool) -> None:
         pool.cancel(pool.find(id))
         return {"status": "cancelling"}
 
-    @app.post("/api/trace", responses=examples.TRACE)
-    async def trace(request: Request, body: TraceBody) -> Response:
+    @app.post("/api/trace", responses=examples.TRACE, openapi_extra=described(TraceBody))
+    async def trace(request: Request) -> Response:
         """Solve and explain: the policy's steps, or the exact solver's trees, bounds and cuts."""
-        limits = pool.limits
-        _check_count(len(body.points), limits.trace_points, "traced ")
-        seconds = _seconds(body, limits)
-        job = pool.submit("trace", _common(body, limits), seconds=seconds, method=body.method)
-        return _respond(await _wait(request, pool, job))
+        return _respond(await wait_for(request, pool, await begin(request, "trace")))
 
 
-def _add_files(app: FastAPI, pool: Pool) -> None:
+def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
     @app.post("/api/read", responses=examples.READ, openapi_extra=examples.READ_BODY)
     async def read(request: Request) -> Response:
         """Read points from the text of a file.
@@ -204,76 +204,31 @@ def _add_files(app: FastAPI, pool: Pool) -> None:
         `X-Filename`, percent-encoded, tells the format by its suffix; the content does otherwise.
         """
         given = unquote(request.headers.get("x-filename", "")).replace("\\", "/")
-        arguments = {
-            "name": Path(given).name[-100:] or "points.txt",
-            "data": await request.body(),
-            "most_points": pool.limits.points,
-        }
-        job = pool.submit("read", arguments, seconds=FILE_SECONDS)
-        return _respond(await _wait(request, pool, job))
+        name = Path(given.replace("\0", "")).name[-100:] or "points.txt"
+        with intake.holding.of_one() as share:
+            data = await intake.read(request, share, room_for_file(pool.limits.points))
+            arguments = pack_arguments({"name": name, "most_points": pool.limits.points})
+            order = Order("read", arguments, FILE_SECONDS, data)
+            job = pool.submit(order, client=client_of(request))
+            del data, order  # the job holds them now, until they are sent
+        return _respond(await wait_for(request, pool, job))
 
-    @app.post("/api/export", responses=examples.EXPORT)
-    async def export(request: Request, body: ExportBody) -> Response:
+    @app.post("/api/export", responses=examples.EXPORT, openapi_extra=described(ExportBody))
+    async def export(request: Request) -> Response:
         """Return a solution as a file."""
-        arguments = {**body.model_dump(), "most_relays": pool.limits.relays}
-        answer = await _wait(request, pool, pool.submit("export", arguments, seconds=FILE_SECONDS))
+        order = await intake.order(request, "export")
+        suffix = order.format
+        job = pool.submit(order, client=client_of(request))
+        del order  # the job holds it now, until it is sent
+        answer = await wait_for(request, pool, job)
         if answer.status != 200:
             return _respond(answer)
-        name = f'attachment; filename="steiner-tree.{body.format}"'
+        name = f'attachment; filename="steiner-tree.{suffix}"'
         return Response(
             answer.body,
-            media_type=MEDIA_TYPES[body.format],
+            media_type=MEDIA_TYPES[suffix],
             headers={"content-disposition": name},
         )
-
-
-def _common(body: SolveBody | TraceBody, limits: Limits) -> dict[str, Any]:
-    """Return the arguments that solving and tracing share."""
-    try:
-        points = np.array(body.points, dtype=np.float64)
-    except OverflowError:
-        raise Refusal(422, "points: a number is too large for a coordinate") from None
-    return {
-        "points": points,
-        "method": body.method,
-        "options": body.options,
-        "time_limit": body.time_limit,
-        "most_seconds": limits.time_limit,
-        "seed": body.seed,
-    }
-
-
-def _seconds(body: SolveBody | TraceBody, limits: Limits) -> float:
-    """Return the time a request may take: its own limit, or the server's."""
-    if body.time_limit is None:
-        return limits.time_limit
-    if body.time_limit > limits.time_limit:
-        raise Refusal(422, f"time_limit: at most {limits.time_limit:g} s, got {body.time_limit:g}")
-    return body.time_limit
-
-
-def _check_count(count: int, most: int, word: str = "") -> None:
-    if count > most:
-        raise Refusal(413, f"too many points: at most {most} {word}points, got {count}")
-
-
-async def _wait(request: Request, pool: Pool, job: Job) -> Answer:
-    """Wait for the answer; a client that hangs up cancels its job."""
-    gone = asyncio.ensure_future(_hang_up(request))
-    either: set[asyncio.Future[Any]] = {job.future, gone}
-    try:
-        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        gone.cancel()
-        pool.cancel(job)  # does nothing to a job that is done
-    if not job.future.done():
-        raise Refusal(499, "the client hung up")
-    return job.future.result()
-
-
-async def _hang_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
 
 
 def _respond(answer: Answer) -> Response:

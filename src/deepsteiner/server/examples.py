@@ -44,6 +44,7 @@ BUSY = _refusals(
     s413="too many points: at most 20000 points, got 30000",
     s422='points[3][1]: input should be a valid number, got "a"',
     s429="the queue is full: at most 512 requests wait; try again soon",
+    s503="too many large requests wait: at most 67108864 bytes of them are held; try again soon",
 )
 HEALTH = _answer({"status": "ok", "version": "0.1.0", "workers": 2, "queue": 0})
 METHODS = _answer(
@@ -61,7 +62,23 @@ METHODS = _answer(
         }
     ]
 )
-LIMITS = _answer({"points": 20000, "body_bytes": 4194304, "time_limit": 60.0, "queue": 512})
+LIMITS = _answer(
+    {
+        "points": 20000,
+        "trace_points": 200,
+        "relays": 100000,
+        "body_bytes": 4194304,
+        "body_seconds": 10.0,
+        "time_limit": 60.0,
+        "queue": 512,
+        "waiting_bytes": 67108864,
+        "streams_at_once": 2,
+        "connections": 1000,
+        "head_seconds": 15.0,
+        "answer_seconds": 60.0,
+        "worker_bytes": 4294967296,
+    }
+)
 SAMPLES = _answer({"points": [[0.1, 0.7], [0.4, 0.2]]}) | _refusals(
     s404="no sample 'D9'; there are: random, D1, D2, D3, lattice, clustered"
 )

@@ -7,8 +7,9 @@ import struct
 from enum import IntEnum
 from typing import Any
 
-# To the worker: the length of a pickled (job, task, arguments).
-REQUEST = struct.Struct("!I")
+# To the worker: the lengths of what follows: a pickled (job, task, streams), the task's pickled
+# arguments, and bytes that go with them as they are.
+REQUEST = struct.Struct("!III")
 # From the worker: length, job, what it is, and a number (milliseconds, or an HTTP status).
 REPLY = struct.Struct("!IQBd")
 
@@ -22,10 +23,20 @@ class Reply(IntEnum):
     ERROR = 4
 
 
-def pack_request(job: int, task: str, arguments: dict[str, Any] | None = None) -> bytes:
-    """Return the frame that asks a worker for a task; task "stop" ends the job it names."""
-    payload = pickle.dumps((job, task, arguments), protocol=5)
-    return REQUEST.pack(len(payload)) + payload
+def pack_arguments(arguments: dict[str, Any]) -> bytes:
+    """Return a task's arguments as the bytes in which they wait and travel."""
+    return pickle.dumps(arguments, protocol=5)
+
+
+def pack_request(
+    job: int, task: str, arguments: bytes = b"", data: bytes = b"", *, streams: bool = False
+) -> tuple[bytes, ...]:
+    """Return the parts of the frame that asks a worker for a task.
+
+    Task "stop" ends the job it names. The parts are sent one by one: large ones are not copied.
+    """
+    head = pickle.dumps((job, task, streams), protocol=5)
+    return REQUEST.pack(len(head), len(arguments), len(data)) + head, arguments, data
 
 
 def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:

@@ -1,8 +1,7 @@
-"""The door: who may ask, how large and how slow a body may be, and what every answer carries."""
+"""The door: who may ask, how large a body may be announced, and what every answer carries."""
 
 from __future__ import annotations
 
-import asyncio
 import ipaddress
 import socket
 from collections.abc import Iterable
@@ -14,13 +13,16 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .errors import error_response
+from .intake.body import too_large
 from .limits import Limits
-from .refusals import Refusal
+from .refusals import Refusal, quoted
 
 POLICY = (
     "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
+# Digits of a body's size; longer ones are no sizes.
+LONGEST_LENGTH = 20
 ANSWER_HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
@@ -51,31 +53,32 @@ class Guard:
                 for name, value in ANSWER_HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("cache-control", "no-cache")
-                if message["status"] == 408:
-                    headers["connection"] = "close"
             await send(message)
 
         try:
             self.check(scope["method"], Headers(scope=scope))
         except Refusal as refusal:
-            response = error_response(refusal.status_code, str(refusal.detail))
+            response = error_response(refusal.status, refusal.sentence)
             await response(scope, receive, send_guarded)
             return
-        await self.app(scope, self._limited(receive), send_guarded)
+        await self.app(scope, receive, send_guarded)
 
     def check(self, method: str, headers: Headers) -> None:
         """Refuse other hosts' names, other sites' pages, and bodies announced as too large."""
         host = headers.get("host", "")
         if not self.is_own(host):
             raise Refusal(
-                403, f"the host {host!r} is not served; --allow-host NAME at the start adds one"
+                403,
+                f"the host {quoted(host)} is not served; --allow-host NAME at the start adds one",
             )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
-            raise Refusal(403, f"pages of {origin!r} may not use this server")
+        if origin is not None and _place(origin) != host.lower():
+            raise Refusal(403, f"pages of {quoted(origin)} may not use this server")
         length = headers.get("content-length", "0")
-        if not length.isdecimal() or int(length) > self.limits.body_bytes:
-            raise self._too_large()
+        if len(length) > LONGEST_LENGTH or not length.isdecimal():
+            raise too_large(self.limits)
+        if int(length) > self.limits.body_bytes:
+            raise too_large(self.limits)
 
     def is_own(self, host: str) -> bool:
         """Return whether a Host header names this server: an address, or a name it goes by.
@@ -94,35 +97,13 @@ class Guard:
             return False
         return True
 
-    def _too_large(self) -> Refusal:
-        most = self.limits.body_bytes
-        return Refusal(413, f"the body is too large: at most {most} bytes are accepted")
 
-    def _limited(self, receive: Receive) -> Receive:
-        """Return `receive` that counts bytes, and seconds until the body is complete."""
-        limits, room, complete = self.limits, self.limits.body_bytes, False
-        deadline: float | None = None
-
-        async def receive_limited() -> Message:
-            nonlocal room, complete, deadline
-            if complete:
-                return await receive()
-            if deadline is None:
-                deadline = asyncio.get_running_loop().time() + limits.body_seconds
-            try:
-                async with asyncio.timeout_at(deadline):
-                    message = await receive()
-            except TimeoutError:
-                raise Refusal(
-                    408, f"the body did not arrive within {limits.body_seconds:g} s"
-                ) from None
-            complete = not message.get("more_body", False)
-            room -= len(message.get("body", b""))
-            if room < 0:
-                raise self._too_large()
-            return message
-
-        return receive_limited
+def _place(origin: str) -> str:
+    """Return the host and port of an Origin header, or nothing where it has none."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return ""
 
 
 async def on_internal_error(request: Request, error: Exception) -> Response:

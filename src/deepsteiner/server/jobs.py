@@ -13,6 +13,22 @@ KEPT_REPORTS = 64
 
 
 @dataclass(frozen=True, slots=True)
+class Order:
+    """A checked request: what a worker is to do, as bytes, and the time that may take.
+
+    `data` are bytes that go with the arguments as they came. `method` is the method it uses and
+    `format` the kind of file it makes, where it does.
+    """
+
+    task: str
+    arguments: bytes
+    seconds: float
+    data: bytes = b""
+    method: str | None = None
+    format: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """What a worker answered: a status, the body, and the milliseconds that took."""
 
@@ -24,12 +40,24 @@ class Answer:
 class Job:
     """One request: the frame for the worker, the time it may take, and what comes back."""
 
-    def __init__(self, number: int, frame: bytes, seconds: float, method: str | None) -> None:
+    def __init__(
+        self,
+        number: int,
+        frame: tuple[bytes, ...],
+        seconds: float,
+        method: str | None,
+        *,
+        client: str = "",
+        streams: bool = False,
+    ) -> None:
         self.id = secrets.token_hex(8)
         self.number = number
         self.frame = frame
+        self.size = sum(map(len, frame))
         self.seconds = seconds
         self.method = method
+        self.client = client
+        self.streams = streams
         self.cancelled = False
         self.future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._reports: deque[bytes] = deque(maxlen=KEPT_REPORTS)

@@ -27,8 +27,8 @@ def manual_page(description: dict[str, Any]) -> str:
 <main>
 <h1>deepsteiner API <small>{escape(description["info"]["version"])}</small></h1>
 <p>JSON in, JSON out. Every refusal is <code>{{"error": "one sentence"}}</code> and names the limit
-it met. The machine-readable description is <a href="/openapi.json">openapi.json</a>;
-the playground is <a href="/">here</a>.</p>
+it met; <a href="/api/limits">/api/limits</a> tells them all. The machine-readable description is
+<a href="/openapi.json">openapi.json</a>; the playground is <a href="/">here</a>.</p>
 {"".join(sections)}
 </main>
 </body>

@@ -11,29 +11,44 @@ from ..core.errors import OptionError
 from ..core.models import fitting_models
 from ..core.options import OptionInfo
 from ..registry import get_method, methods
+from .refusals import quoted, shown
 
-# Paths on the server, threads of its cores, and what has a field of its own in the request.
-CLOSED = ("save_fsts", "load_fsts", "threads", "start")
+# Threads of the server's cores, and what has a field of its own in the request.
+CLOSED = ("threads", "start")
+LONGEST_TEXT = 100
 
 
 def open_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a request's options, or say which of them it may not set."""
-    kinds = {info.name: info.models for info in get_method(method, {}).info.options}
+    """Return a request's options, or say which of them it may not set.
+
+    Only options of the method itself pass, so none is taken for an argument of `solve`.
+    """
+    declared = {info.name: info for info in methods()[method].options}
     for name, value in options.items():
-        if name in CLOSED:
-            raise OptionError(f"option {name!r} of method {method!r} cannot be set by a request")
-        kind = kinds.get(name)
-        if kind is not None and value not in fitting_models(kind):
-            names = ", ".join(fitting_models(kind))
+        if name not in declared:
+            valid = ", ".join(one for one in declared if is_open(declared[one])) or "none"
             raise OptionError(
-                f"{name} must be one that is shipped for method {method!r} ({names}), got {value!r}"
+                f"method {method!r} has no option {quoted(name)}; its options are: {valid}"
             )
+        if not is_open(declared[name]):
+            raise OptionError(f"option {name!r} of method {method!r} cannot be set by a request")
+        _check_value(method, declared[name], value)
+    get_method(method, options)  # which checks kinds and ranges
     return dict(options)
+
+
+def is_open(info: OptionInfo) -> bool:
+    """Return whether a request may set an option; free text may name a file, so none may."""
+    if info.name in CLOSED:
+        return False
+    if info.models is not None:
+        return True  # one that is shipped
+    return info.choices is not None or "str" not in info.type.split(" | ")
 
 
 def takes_start(method: str) -> bool:
     """Return whether a method can begin from a tree."""
-    return any(info.name == "start" for info in get_method(method, {}).info.options)
+    return any(info.name == "start" for info in methods()[method].options)
 
 
 def describe_methods() -> list[dict[str, Any]]:
@@ -48,10 +63,21 @@ def describe_methods() -> list[dict[str, Any]]:
             "strict": info.strict,
             "random": info.random,
             "takes_start": takes_start(info.name),
-            "options": [_describe(one) for one in info.options if one.name not in CLOSED],
+            "options": [_describe(one) for one in info.options if is_open(one)],
         }
         for info in methods().values()
     ]
+
+
+def _check_value(method: str, info: OptionInfo, value: Any) -> None:
+    if isinstance(value, (list, dict)) or (isinstance(value, str) and len(value) > LONGEST_TEXT):
+        raise OptionError(f"option {info.name!r} of method {method!r} cannot be {shown(value)}")
+    if info.models is not None and value not in fitting_models(info.models):
+        names = ", ".join(fitting_models(info.models))
+        raise OptionError(
+            f"{info.name} must be one that is shipped for method {method!r} ({names}), "
+            f"got {shown(value)}"
+        )
 
 
 def _describe(info: OptionInfo) -> dict[str, Any]:

@@ -1,56 +1,51 @@
-"""The queue and the workers: which job runs where, and how one that does not stop is ended.
+"""The queue and the workers: which job runs where, and whose turn it is.
 
-Everything here happens on the event loop, so there are no locks. A worker is a process of its own,
-started afresh rather than forked; it is killed where a solve outlives its limit, and replaced.
+Everything here happens on the event loop, so there are no locks. Plain requests and streams wait
+in lines of their own, and one worker is kept from streams, which may be open for a long time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import os
-import sys
-from collections import deque
 from importlib.util import find_spec
 from itertools import count
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..registry import methods
-from .frames import REPLY, Reply, pack_request
-from .jobs import Answer, Job
-from .limits import Limits
+from .frames import pack_arguments, pack_request
+from .jobs import Answer, Job, Order
+from .limits import SMALL_BYTES, Limits, most_streams
+from .line import Line
+from .processes import COLD_SECONDS, LOADING, MOST_FAILURES, SOLVER, Worker
 from .refusals import Refusal, error_body
 
-# A worker gets this long to start: the very first time it compiles.
-START_SECONDS = 180.0
-# And this much longer for the first job of a method, which may compile or load a model.
-COLD_SECONDS = 90.0
-# Pauses between attempts to start a worker; after so many failures the queue is not kept waiting.
-FIRST_PAUSE, LONGEST_PAUSE = 0.1, 10.0
-MOST_FAILURES = 3
-UNEXPECTED = "the worker ended unexpectedly and was replaced; send the request again"
-SOURCE = Path(__file__).resolve().parents[2]
-# -P: what lies in the current folder must not pass for a module.
-START_COMMAND = (sys.executable, "-P", "-m", "deepsteiner.server.worker")
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+NO_WORKER = "no worker can be started; the server's log says why"
 
 
 class Pool:
     """The workers and the jobs that wait for one."""
 
-    def __init__(self, limits: Limits, workers: int) -> None:
+    def __init__(self, limits: Limits, workers: int, module: str = SOLVER) -> None:
         self.limits = limits
-        self.workers = [Worker(self, _methods_to_load(k == workers - 1)) for k in range(workers)]
+        self.workers = [
+            Worker(self, module, _methods_to_load(k == workers - 1) if module == SOLVER else ())
+            for k in range(workers)
+        ]
         self.closing = False
         self._numbers = count(1)
-        self._waiting: deque[Job] = deque()
+        # The line that was served last goes second where both have a claim.
+        self._lines = [Line(), Line()]
+        self._plain, self._streams = self._lines
         self._jobs: dict[str, Job] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def queued(self) -> int:
         """The number of jobs that wait for a worker."""
-        return len(self._waiting)
+        return len(self._plain) + len(self._streams)
 
     @property
     def ready(self) -> int:
@@ -84,29 +79,20 @@ class Pool:
         for job in list(self._jobs.values()):
             self.cancel(job)
 
-    def submit(
-        self, task: str, arguments: dict[str, Any], *, seconds: float, method: str | None = None
-    ) -> Job:
-        """Queue a job that may take so many seconds, or refuse it."""
+    def submit(self, order: Order, *, client: str = "", streams: bool = False) -> Job:
+        """Queue an order, or refuse it."""
         if self.closing:
             raise Refusal(503, "the server is shutting down")
         if self.broken:
-            raise Refusal(503, "no worker can be started; the server's log says why")
-        if len(self._waiting) >= self.limits.queue:
-            raise Refusal(
-                429,
-                f"the queue is full: at most {self.limits.queue} requests wait; try again soon",
-                {"retry-after": "1"},
-            )
+            raise Refusal(503, NO_WORKER)
+        line = self._streams if streams else self._plain
+        self._make_room(line, client, len(order.arguments) + len(order.data))
         number = next(self._numbers)
-        try:
-            frame = pack_request(number, task, arguments)
-        except RecursionError:
-            raise Refusal(422, "the body is nested too deeply") from None
-        job = Job(number, frame, seconds, method)
+        frame = pack_request(number, order.task, order.arguments, order.data, streams=streams)
+        job = Job(number, frame, order.seconds, order.method, client=client, streams=streams)
         self._jobs[job.id] = job
         job.future.add_done_callback(lambda _: self._jobs.pop(job.id, None))
-        self._waiting.append(job)
+        line.add(job)
         self.dispatch()
         return job
 
@@ -121,26 +107,61 @@ class Pool:
         if job.future.done() or job.cancelled:
             return
         job.cancelled = True
-        if job in self._waiting:
-            self._waiting.remove(job)
-            job.finish(Answer(409, error_body("cancelled before it began")))
-            return
+        for line in self._lines:
+            if job in line:
+                line.remove(job)
+                job.finish(Answer(409, error_body("cancelled before it began")))
+                return
         for worker in self.workers:
             if worker.job is job:
                 worker.stop()
 
     def dispatch(self) -> None:
         """Give waiting jobs to idle workers; where none waits, a worker loads a method ahead."""
-        while self._waiting and (worker := self._idle_worker(self._waiting[0].method)):
-            worker.begin(self._waiting.popleft())
-        if not self._waiting and not self.closing:
+        while (line := self._next_line()) and (worker := self._idle_worker(line.first().method)):
+            self._lines.remove(line)
+            self._lines.append(line)
+            worker.begin(line.pop())
+        if not self.queued and not self.closing:
             self._load_ahead()
 
     def fail_waiting(self) -> None:
         """Answer the jobs that no worker will ever take."""
-        while self.broken and self._waiting:
-            sentence = "no worker can be started; the server's log says why"
-            self._waiting.popleft().finish(Answer(503, error_body(sentence)))
+        for line in self._lines:
+            while self.broken and len(line):
+                line.pop().finish(Answer(503, error_body(NO_WORKER)))
+
+    def _make_room(self, line: Line, client: str, size: int) -> None:
+        """Refuse a job for which there is no room, unless another client has more waiting."""
+        most = self.limits.waiting_bytes
+        if size > SMALL_BYTES and self._plain.bytes + self._streams.bytes + size > most:
+            raise too_much_waiting(most)
+        if len(line) < self.limits.queue:
+            return
+        refusal = Refusal(
+            429,
+            f"the queue is full: at most {self.limits.queue} requests wait; try again soon",
+            {"retry-after": "1"},
+        )
+        displaced = line.crowding_out(client)
+        if displaced is None:
+            raise refusal
+        line.remove(displaced)
+        displaced.finish(Answer(refusal.status, error_body(refusal.sentence)))
+
+    def _next_line(self) -> Line | None:
+        """Return the line that goes next: of those with a claim, the one with fewer jobs running.
+
+        Streams have none while they have their share of the workers.
+        """
+        serving = [worker for worker in self.workers if worker.ready and not worker.loading]
+        running = [worker.job for worker in serving if worker.job is not None]
+        streaming = sum(job.streams for job in running)
+        at_work = {id(self._streams): streaming, id(self._plain): len(running) - streaming}
+        claims = [line for line in self._lines if len(line)]
+        if streaming >= most_streams(len(serving)):
+            claims = [line for line in claims if line is not self._streams]
+        return min(claims, key=lambda line: at_work[id(line)], default=None)
 
     def _idle_worker(self, method: str | None) -> Worker | None:
         """Return an idle worker, one that has used the method before if possible."""
@@ -155,146 +176,36 @@ class Pool:
         worker = max(up, key=lambda worker: len(worker.cold))
         if worker.cold:
             method = worker.cold[0]
-            frame = pack_request(0, "warm", {"method": method})
-            worker.begin(Job(0, frame, COLD_SECONDS, method))
+            frame = pack_request(LOADING, "warm", pack_arguments({"method": method}))
+            worker.begin(Job(LOADING, frame, COLD_SECONDS, method))
 
 
-class Worker:
-    """One worker process, and its successors."""
+async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:
+    """Wait for the answer; a client that hangs up cancels its job."""
+    gone = asyncio.ensure_future(_hang_up(request))
+    either: set[asyncio.Future[Any]] = {job.future, gone}
+    try:
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        gone.cancel()
+        pool.cancel(job)  # does nothing to a job that is done
+    if not job.future.done():
+        raise Refusal(499, "the client hung up")
+    return job.future.result()
 
-    def __init__(self, pool: Pool, to_load: tuple[str, ...]) -> None:
-        self.pool = pool
-        self.to_load = to_load
-        self.started = asyncio.Event()
-        self.ready = False
-        self.job: Job | None = None
-        self.warm: set[str | None] = set()
-        self.failures = 0
-        self._process: asyncio.subprocess.Process | None = None
-        self._reason = Answer(500, error_body(UNEXPECTED))
-        self._timer: asyncio.TimerHandle | None = None
 
-    @property
-    def idle(self) -> bool:
-        """Whether a job would begin at once."""
-        return self.ready and self.job is None
+async def _hang_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
-    @property
-    def cold(self) -> list[str]:
-        """What it has not loaded yet and should, the most wanted first."""
-        return [method for method in self.to_load if method not in self.warm]
 
-    async def run(self, turn: asyncio.Event | None = None) -> None:
-        """Keep a process running, from its turn on, with pauses between failed attempts."""
-        if turn is not None:
-            await turn.wait()
-        while True:
-            try:
-                await self._start()
-                while True:
-                    self._receive(*await self._read())
-            except (EOFError, OSError, TimeoutError, ValueError):
-                self._lost()
-            self.started.set()
-            if self.failures:
-                self.pool.fail_waiting()
-                await asyncio.sleep(min(FIRST_PAUSE * 2**self.failures, LONGEST_PAUSE))
-
-    async def _start(self) -> None:
-        self.failures += 1
-        self._process = await asyncio.create_subprocess_exec(
-            *START_COMMAND,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            limit=2**20,
-            env=worker_environment(),
-            start_new_session=True,  # Ctrl-C is for the server, which then ends its workers
-        )
-        async with asyncio.timeout(START_SECONDS):
-            await self._read()
-        self.failures = 0
-        self.ready = True
-        self.started.set()
-        self.warm = {None, "mst"}
-        self.pool.dispatch()
-
-    async def _read(self) -> tuple[Reply, int, float, bytes]:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        head = await self._process.stdout.readexactly(REPLY.size)
-        length, number, kind, amount = REPLY.unpack(head)
-        return Reply(kind), number, amount, await self._process.stdout.readexactly(length)
-
-    def begin(self, job: Job) -> None:
-        """Send a job to the process and watch its time."""
-        self.job = job
-        self._send(job.frame)
-        allowance = job.seconds + self.pool.limits.grace
-        if job.method not in self.warm:
-            allowance += COLD_SECONDS
-        self._watch(allowance, 504, f"not finished within its limit of {job.seconds:g} s")
-
-    def stop(self) -> None:
-        """Ask the running job to stop, and end the process if it does not."""
-        assert self.job is not None
-        self._send(pack_request(self.job.number, "stop"))
-        self._watch(self.pool.limits.grace, 409, "cancelled, and did not stop by itself")
-
-    async def end(self) -> None:
-        """End the process and wait until it has gone."""
-        self._kill()
-        if self._process is not None:
-            await self._process.wait()
-
-    def _send(self, frame: bytes) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
-        self._process.stdin.write(frame)
-
-    def _kill(self) -> None:
-        if self._process is not None and self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
-
-    def _watch(self, seconds: float, status: int, complaint: str) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        reason = Answer(status, error_body(f"{complaint}; its worker was ended"))
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._end_for, reason)
-
-    def _end_for(self, reason: Answer) -> None:
-        self._reason = reason
-        self._kill()
-
-    def _receive(self, kind: Reply, number: int, amount: float, payload: bytes) -> None:
-        job = self.job
-        if job is None or job.number != number:
-            return
-        if kind == Reply.PROGRESS:
-            job.report(payload)
-            return
-        self._release()
-        # A refusal, too, shows that the method is loaded, or never will be.
-        self.warm.add(job.method)
-        status = 200 if kind == Reply.DONE else int(amount)
-        job.finish(Answer(status, payload, amount if kind == Reply.DONE else 0.0))
-        self.pool.dispatch()
-
-    def _release(self) -> None:
-        self.job = None
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _lost(self) -> None:
-        """Answer the job of a process that has gone, and forget the process."""
-        job, reason = self.job, self._reason
-        self.ready, self.warm = False, set()
-        self._reason = Answer(500, error_body(UNEXPECTED))
-        self._kill()
-        self._release()
-        if job is not None:
-            job.finish(reason)
+def too_much_waiting(most: int) -> Refusal:
+    """Return the refusal of a large request where others already take all the room."""
+    return Refusal(
+        503,
+        f"too many large requests wait: at most {most} bytes of them are held; try again soon",
+        {"retry-after": "1"},
+    )
 
 
 def _methods_to_load(is_last: bool) -> tuple[str, ...]:
@@ -307,16 +218,3 @@ def _methods_to_load(is_last: bool) -> tuple[str, ...]:
     first = [name for name in ("exact", "local", "greedy") if name in plain]
     rest = [name for name in plain if name not in first]
     return (*first, *rest, *(learned if is_last else ()))
-
-
-def worker_environment() -> dict[str, str]:
-    """Return the environment of a worker: one thread each, and none that spins while it waits."""
-    paths = [str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "NUMBA_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "MPLBACKEND": "Agg",
-    }

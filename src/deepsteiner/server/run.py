@@ -7,9 +7,10 @@ import contextlib
 import socket
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 
 from ..core.errors import OptionError
-from .limits import Limits, default_workers
+from .limits import Limits, affordable_connections, default_workers
 from .pool import Pool
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -41,7 +42,9 @@ async def _serve(
     limits: Limits,
     hosts: Iterable[str],
 ) -> None:
-    pool = Pool(limits, workers or default_workers())
+    count = workers or default_workers()
+    connections = affordable_connections(limits.connections, count)
+    pool = Pool(replace(limits, connections=connections), count)
     pool.start()
     await asyncio.sleep(0)
     # The first worker is on its way; what it loads and what this process loads takes about as long.

@@ -18,7 +18,9 @@ from ..core.points import FloatArray
 from ..core.progress import Progress
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from .options import open_options
+from ..io import load_instances
+from .intake.json_values import collector_paused
+from .intake.systems import check_system
 from .starts import fitted_start
 
 # Text only: archives could unpack to any size.
@@ -54,7 +56,6 @@ def solve_task(arguments: dict[str, Any], channel: Channel) -> bytes:
 def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any]) -> Solution:
     """Solve as a request asks, within its limit or the server's."""
     method, limit = arguments["method"], arguments["time_limit"]
-    options = open_options(method, arguments["options"])
     deadline = time.perf_counter() + arguments["most_seconds"]
     out_of_time = False
 
@@ -70,7 +71,7 @@ def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any
         time_limit=limit,
         seed=arguments["seed"],
         on_progress=on_progress,
-        **options,
+        **arguments["options"],
         **extra,
     )
     if out_of_time and solution.status == "interrupted":
@@ -110,9 +111,7 @@ def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
 
 def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     """Read the points of a file; longitudes and latitudes are projected to metres."""
-    from ..io import load_instances
-
-    name, data, most = arguments["name"], arguments["data"], arguments["most_points"]
+    name, data, most = arguments["name"], arguments.get("data", b""), arguments["most_points"]
     if data[:2] == b"\x1f\x8b" or data[:2] == b"PK" or data[:6] == b"\x93NUMPY":
         raise FormatError(f"{name}: packed files are not read; accepted: {', '.join(READABLE)}")
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
@@ -122,7 +121,8 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     stream.name = name
     # Anything may be called .txt: there, and without a suffix, the content tells.
     known = suffix in READABLE and suffix != "txt"
-    instances = load_instances(stream, format=suffix if known else None)
+    with collector_paused():
+        instances = load_instances(stream, format=suffix if known else None)
     points = instances[0]
     if len(points) > most:
         raise FormatError(f"{name} holds {len(points)} points; at most {most} are accepted")
@@ -133,6 +133,7 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     if crs is not None:
         from ..core.geo import plane_of
 
+        check_system(crs, f"{name}: crs")
         plane = plane_of(crs, None, points)
         points, plane_crs = plane.into(points), plane.plane_crs
         notes.append(f"projected from {crs} to metres")

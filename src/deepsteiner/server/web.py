@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import socket
 import threading
+import time
 import webbrowser
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,8 @@ import h11
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from .connections import Doorman, Phase
+from .logs import LogBudget
 from .refusals import error_body
 
 if TYPE_CHECKING:
@@ -20,16 +24,15 @@ if TYPE_CHECKING:
 
     from .pool import Pool
 
-# A connection that has not sent a whole request head by then is closed.
-HEAD_SECONDS = 15.0
-# A client that is still sending a refused body gets so long and so much further. Closing at once
-# would reset the connection, and the sentence that says why would be lost.
-DRAIN_SECONDS = 5.0
+# A client that is still sending a refused body may send so much further.
 DRAIN_BYTES = 64 * 2**20
+# What is taken from a connection at a time, before it is another's turn.
+PIECE_BYTES = 32 * 2**10
 
 
 def make_server(app: FastAPI, url: str, *, open_browser: bool) -> Server:
     """Return the server of an application."""
+    pool: Pool = app.state.pool
     config = uvicorn.Config(
         app,
         http=Protocol,
@@ -38,10 +41,10 @@ def make_server(app: FastAPI, url: str, *, open_browser: bool) -> Server:
         log_level="error",
         access_log=False,
         server_header=False,
-        timeout_keep_alive=15,
+        timeout_keep_alive=max(1, round(pool.limits.head_seconds)),
         timeout_graceful_shutdown=5,
     )
-    return Server(config, app.state.pool, url, open_browser)
+    return Server(config, pool, url, open_browser)
 
 
 class Server(uvicorn.Server):
@@ -52,10 +55,20 @@ class Server(uvicorn.Server):
         self._pool = pool
         self._url = url
         self._open_browser = open_browser
+        self._doors: list[asyncio.Task[None]] = []
+        self._log = LogBudget()
+        for name in ("uvicorn.error", "asyncio"):
+            logging.getLogger(name).addFilter(self._log)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, then announce the address."""
-        await super().startup(sockets)
+        """Start, open the door, then announce the address."""
+        # asyncio's own way to accept logs a flood when descriptors run out, so ours does it.
+        await super().startup(sockets=[])
+        for listener in sockets or []:
+            connections = self.server_state.connections
+            doorman = Doorman(listener, connections, self._pool.limits, self._log)
+            self._doors.append(asyncio.create_task(doorman.accept(self._make_protocol)))
+            self._doors.append(asyncio.create_task(doorman.watch()))
         print(f"serving on {self._url}", flush=True)
         if self._open_browser:
             # Some browsers only return when they are closed.
@@ -63,50 +76,56 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Stop the running solves, so that their streams end, then everything else."""
+        for door in self._doors:
+            door.cancel()
         self._pool.stop_jobs()
         await super().shutdown(sockets)
+
+    def _make_protocol(self) -> Protocol:
+        return Protocol(self.config, self.server_state, self.lifespan.state)
 
 
 class Protocol(H11Protocol):
     """One connection."""
 
-    _timer: asyncio.TimerHandle | None = None
     _drained = 0
+    _phase: tuple[Phase, Any] = ("head", None)
+    _since = 0.0
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for the first request."""
         super().connection_made(transport)
-        self._timer = self.loop.call_later(HEAD_SECONDS, self._close_if_silent)
+        transport.max_size = PIECE_BYTES
+        self._since = time.monotonic()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
-        if self._timer is not None:
-            self._timer.cancel()
-        super().connection_lost(exc)
+    def phase(self, now: float) -> tuple[Phase, float]:
+        """Return what the connection is doing and since when, as far as was looked."""
+        # Another request is another beginning, also where the phase is the same again.
+        phase = (self._current_phase(), self.cycle)
+        if phase != self._phase:
+            self._phase, self._since = phase, now
+        return phase[0], self._since
+
+    def _current_phase(self) -> Phase:
+        if self._refused():
+            return "drain"
+        if self.transport.get_write_buffer_size() > 0:
+            return "answer"
+        # A request that begins while the one before is served waits for that one.
+        return "head" if self.conn.their_state is h11.IDLE else "served"
 
     def data_received(self, data: bytes) -> None:
         """Take what has come, within reason where it is not wanted any more."""
         if self._refused():
             self._drained += len(data)
             if self._drained > DRAIN_BYTES:
-                self.transport.close()
+                self.transport.abort()
                 return
         super().data_received(data)
-
-    def on_response_complete(self) -> None:
-        """Go on with the connection, or let the client finish what was refused."""
-        super().on_response_complete()
-        if self._refused() and self._timer is not None:
-            self._timer.cancel()
-            self._timer = self.loop.call_later(DRAIN_SECONDS, self.transport.close)
 
     def _refused(self) -> bool:
         """Return whether the client is still sending a body that has had its answer."""
         return self.conn.our_state is h11.DONE and self.conn.their_state is h11.SEND_BODY
-
-    def _close_if_silent(self) -> None:
-        if getattr(self, "cycle", None) is None:
-            self.transport.close()
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP."""

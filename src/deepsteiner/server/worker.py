@@ -6,6 +6,9 @@ ends when the server does, however that ended.
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
+import gc
 import json
 import math
 import os
@@ -16,17 +19,17 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, BinaryIO
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
 
-from ..core.errors import InputError, MissingDependencyError
 from ..core.progress import Progress
-from . import tasks
 from .frames import REQUEST, Reply, pack_reply
+from .limits import SMALL_BYTES
+from .logs import LogBudget
+from .refusals import error_body, explained
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
-# A refusal may quote what it refuses, which may be as large as the request.
-LONGEST_SENTENCE = 400
 
 
 class Channel:
@@ -49,22 +52,36 @@ class Channel:
             self._worker.reply(self._job, Reply.PROGRESS, 0.0, _json(_progress(progress)))
 
 
+Task = Callable[[dict[str, Any], Channel], bytes]
+
+
+class Request(NamedTuple):
+    """One request as it came from the server."""
+
+    job: int
+    task: str
+    arguments: bytes
+    data: bytes
+    streams: bool
+
+
 class Worker:
     """The loop around the tasks."""
 
-    def __init__(self, source: BinaryIO, target: int) -> None:
+    def __init__(self, source: BinaryIO, target: int, tasks: dict[str, Task]) -> None:
         self.stopped = -1
         self._source = source
         self._target = target
-        self._requests: queue.SimpleQueue[tuple[int, str, dict[str, Any]]] = queue.SimpleQueue()
+        self._tasks = tasks
+        self._log = LogBudget()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
 
     def run(self) -> None:
         """Serve until the server closes the pipe."""
-        threading.Thread(target=self._read, daemon=True).start()
-        tasks.warm_up("start")
         self.reply(0, Reply.READY, 0.0, b"")
         while True:
-            self._serve(*self._requests.get())
+            if self._serve_next() > SMALL_BYTES:
+                give_back_memory()
 
     def reply(self, job: int, kind: Reply, number: float, payload: bytes) -> None:
         """Send one frame."""
@@ -72,37 +89,39 @@ class Worker:
         while frame:
             frame = frame[os.write(self._target, frame) :]
 
-    def _read(self) -> None:
-        while len(head := self._source.read(REQUEST.size)) == REQUEST.size:
-            job, task, arguments = pickle.loads(self._source.read(*REQUEST.unpack(head)))
+    def read(self) -> None:
+        """Take requests and stops until the pipe is closed."""
+        while len(sizes := self._source.read(REQUEST.size)) == REQUEST.size:
+            head, arguments, data = (self._source.read(size) for size in REQUEST.unpack(sizes))
+            job, task, streams = pickle.loads(head)
             if task == "stop":
                 self.stopped = job
             else:
-                self._requests.put((job, task, arguments))
+                self._requests.put(Request(job, task, arguments, data, streams))
+            del arguments, data  # the next request may be long in coming
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
 
-    def _serve(self, job: int, task: str, arguments: dict[str, Any]) -> None:
-        began = time.perf_counter()
-        try:
-            channel = Channel(self, job, bool(arguments.pop("streams", False)))
-            payload = tasks.TASKS[task](arguments, channel)
-        except MissingDependencyError as error:
-            self._refuse(job, 501, str(error))
-        except InputError as error:
-            self._refuse(job, 422, str(error))
-        except MemoryError:
-            self._refuse(job, 503, "the worker ran out of memory; try fewer points")
-        except Exception:
-            traceback.print_exc()
-            self._refuse(job, 500, f"internal error in task {task!r}; the server's log has more")
-        else:
-            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), payload)
+    def _serve_next(self) -> int:
+        """Serve one request; return the bytes it came in, of which then none is held."""
+        request = self._requests.get()
+        self.serve(request)
+        return len(request.arguments) + len(request.data)
 
-    def _refuse(self, job: int, status: int, sentence: str) -> None:
-        sentence = " ".join(sentence.split())
-        if len(sentence) > LONGEST_SENTENCE:
-            sentence = sentence[:LONGEST_SENTENCE] + " ..."
-        self.reply(job, Reply.ERROR, status, _json({"error": sentence}))
+    def serve(self, request: Request) -> None:
+        """Do one task, and answer whatever comes of it."""
+        began, job = time.perf_counter(), request.job
+        try:
+            arguments = pickle.loads(request.arguments)
+            if request.data:
+                arguments["data"] = request.data
+            answer = self._tasks[request.task](arguments, Channel(self, job, request.streams))
+        except Exception as error:
+            status, sentence = explained(error)
+            if status == 500 and self._log.allows():
+                traceback.print_exc()
+            self.reply(job, Reply.ERROR, status, error_body(sentence))
+        else:
+            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
 
 
 def _progress(progress: Progress) -> dict[str, Any]:
@@ -122,14 +141,21 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
-def main() -> None:
-    """Run a worker on this process's standard streams."""
+def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
+    """Serve tasks on this process's standard streams; `load` returns them when they are ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
     target = os.dup(1)
     # Whatever a library prints must not get between the frames.
     os.dup2(2, 1)
+    tasks: dict[str, Task] = {}
+    worker = Worker(sys.stdin.buffer, target, tasks)
+    threading.Thread(target=worker.read, daemon=True).start()
     try:
-        Worker(sys.stdin.buffer, target).run()
+        limit_memory(int(sys.argv[1]))
+        tasks.update(load())
+        gc.collect()
+        gc.freeze()  # what is there to stay need not be looked at again
+        worker.run()
     except BrokenPipeError:
         os._exit(0)
     except BaseException:
@@ -138,5 +164,30 @@ def main() -> None:
         os._exit(1)
 
 
+def limit_memory(most: int) -> None:
+    """Let allocations beyond so many bytes fail, which is told, before the machine has none."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def give_back_memory() -> None:
+    """Return to the system what a large request has left free, where the C library can."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def solver_tasks() -> dict[str, Task]:
+    """Return what a solver does, once it can begin to."""
+    from . import tasks
+
+    tasks.warm_up("start")
+    return dict(tasks.TASKS)
+
+
 if __name__ == "__main__":
-    main()
+    serve_tasks(solver_tasks)

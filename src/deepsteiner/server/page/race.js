@@ -197,7 +197,7 @@ export class Race {
   }
 }
 
-/** Loading and compiling are not part of a race: both workers solve something small first. */
+/** Loading and compiling are not part of a race: two workers solve something small first. */
 function warmUp(method) {
   const job = { points: [[0, 0], [4, 1], [5, 4], [1, 5], [2, 2], [3, 7]], method };
   return Promise.allSettled([api.solve(job), api.solve(job)]);

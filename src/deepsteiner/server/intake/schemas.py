@@ -1,19 +1,27 @@
-"""What requests may contain. Strict: unknown fields, text for numbers and NaN are refused."""
+"""The fields of requests. Strict: unknown fields, text for numbers and NaN are refused.
+
+What may be large (points, trees) is checked apart, as arrays; here it is only described.
+"""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
 LARGEST_SEED = 2**63 - 1
+LONGEST_NAME = 64
 
-Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
+_PAIR = {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2}
 Points = Annotated[
-    list[Pair],
-    Field(min_length=1, description="The terminals: pairs of finite numbers.", examples=[SQUARE]),
+    Any,
+    WithJsonSchema({"type": "array", "items": _PAIR, "minItems": 1}),
+    Field(description="The terminals: pairs of finite numbers.", examples=[SQUARE]),
 ]
+Tree = Annotated[Any, WithJsonSchema({"type": "object"})]
+OptionalTree = Annotated[Any, WithJsonSchema({"anyOf": [{"type": "object"}, {"type": "null"}]})]
+Options = Annotated[dict[str, Any], Field(description="The method's own options.", examples=[{}])]
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED, description="For methods that draw numbers.")]
 Length = Annotated[
     float | None,
@@ -29,13 +37,15 @@ class SolveBody(_Body):
     """Points and how to connect them."""
 
     points: Points
-    method: str = Field("auto", description="One of /api/methods.", examples=["exact"])
-    options: dict[str, Any] = Field({}, description="The method's own options.", examples=[{}])
+    method: str = Field(
+        "auto", max_length=LONGEST_NAME, description="One of /api/methods.", examples=["exact"]
+    )
+    options: Options = {}
     time_limit: float | None = Field(
         None, ge=0, description="Seconds; the best tree so far then comes back."
     )
     seed: Seed = 0
-    start: dict[str, Any] | None = Field(
+    start: OptionalTree = Field(
         None, description="An earlier solution to begin from; its points may have moved since."
     )
     max_edge: Length = None
@@ -47,7 +57,7 @@ class TraceBody(_Body):
 
     points: Points
     method: Literal["exact", "policy"] = Field("exact", description="Whose steps to return.")
-    options: dict[str, Any] = Field({}, description="The method's own options.", examples=[{}])
+    options: Options = {}
     time_limit: float | None = Field(None, ge=0, description="Seconds.")
     seed: Seed = 0
 
@@ -55,6 +65,12 @@ class TraceBody(_Body):
 class ExportBody(_Body):
     """A solution, as /api/solve returned it, and the format wanted."""
 
-    solution: dict[str, Any] = Field(description="The `solution` of an answer.")
+    solution: Tree = Field(description="The `solution` of an answer.")
     format: Literal["svg", "png", "csv", "geojson", "json"]
     max_edge: Length = None
+
+
+def described(body: type[BaseModel]) -> dict[str, Any]:
+    """Return a request's body for the OpenAPI description."""
+    content = {"application/json": {"schema": body.model_json_schema()}}
+    return {"requestBody": {"content": content, "required": True}}

@@ -1,0 +1,124 @@
+"""The bytes of a request as they arrive: how many, how slowly, and where they are checked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from starlette.requests import ClientDisconnect, Request
+
+from ..frames import pack_arguments
+from ..jobs import Order
+from ..limits import SMALL_BYTES, Limits
+from ..pool import Pool, too_much_waiting, wait_for
+from ..refusals import Refusal
+from .checks import check
+from .counts import Counter, Room, room_for_request
+
+# A body within its limits is checked in a fraction of this.
+CHECK_SECONDS = 5.0
+# Large bodies that go to the clerk at the same time; others wait as they came. Handing on a hundred
+# at once would keep the server from all else for as long as that takes.
+AT_ONCE = 4
+
+
+class Holding:
+    """What the large bodies that are under way take in all."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.bytes = 0
+
+    @contextmanager
+    def of_one(self) -> Iterator[Share]:
+        """Lend a share for one body."""
+        share = Share(self)
+        try:
+            yield share
+        finally:
+            self.bytes -= share.bytes
+
+
+class Share:
+    """One body's part of the holding."""
+
+    def __init__(self, holding: Holding) -> None:
+        self.holding = holding
+        self.bytes = 0
+
+    def grow(self, size: int) -> None:
+        """Note that the body has reached a size, or refuse it; a small one always has room."""
+        more = max(0, size - SMALL_BYTES) - self.bytes
+        if more > 0 and self.holding.bytes + more > self.holding.most:
+            raise too_much_waiting(self.holding.most)
+        self.holding.bytes += more
+        self.bytes += more
+
+
+class Intake:
+    """Reads bodies and turns them into orders; large ones are checked in the clerk's process."""
+
+    def __init__(self, limits: Limits, clerk: Pool) -> None:
+        self.limits = limits
+        self.clerk = clerk
+        self.holding = Holding(limits.waiting_bytes)
+        self._turns = asyncio.Semaphore(AT_ONCE)
+
+    async def order(self, request: Request, kind: str) -> Order:
+        """Return the order that a request places."""
+        media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media_type != "application/json":
+            raise Refusal(
+                422, "expected a JSON object as the body with Content-Type application/json"
+            )
+        with self.holding.of_one() as share:
+            data = await self.read(request, share, room_for_request(self.limits.points))
+            if len(data) <= SMALL_BYTES:
+                return check(kind, data, self.limits)
+            async with self._turns:
+                arguments = pack_arguments({"kind": kind, "limits": self.limits})
+                order = Order("check", arguments, CHECK_SECONDS, data)
+                return await self._check_apart(request, order)
+
+    async def read(self, request: Request, share: Share, room: Room) -> bytes:
+        """Return the whole body, within its size and time; it is refused as soon as it may be."""
+        limits, counter, chunks, size = self.limits, Counter(room), [], 0
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > limits.body_bytes:
+                        raise too_large(limits)
+                    share.grow(size)
+                    counter.add(chunk)
+                    chunks.append(chunk)
+        except TimeoutError:
+            raise Refusal(
+                408,
+                f"the body did not arrive within {limits.body_seconds:g} s",
+                {"connection": "close"},
+            ) from None
+        except ClientDisconnect:
+            raise Refusal(499, "the client hung up") from None
+        return b"".join(chunks)
+
+    async def _check_apart(self, request: Request, order: Order) -> Order:
+        job = self.clerk.submit(order, client=client_of(request))
+        answer = await wait_for(request, self.clerk, job)
+        if answer.status != 200:
+            raise Refusal(answer.status, json.loads(answer.body)["error"])
+        checked: Order = pickle.loads(answer.body)
+        return checked
+
+
+def client_of(request: Request) -> str:
+    """Return who asks, as far as one can tell: the address."""
+    return request.client.host if request.client is not None else ""
+
+
+def too_large(limits: Limits) -> Refusal:
+    """Return the refusal of a body that has too many bytes."""
+    return Refusal(413, f"the body is too large: at most {limits.body_bytes} bytes are accepted")

@@ -1,0 +1,163 @@
+"""Requests, from bytes to orders: everything is checked here, and the first error ends it.
+
+This runs in the server for small bodies and in the clerk's process for large ones, so that no
+body keeps the server from answering others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from ...core.errors import InputError
+from ...core.points import as_points
+from ...io.solution_files import FIELDS
+from ...registry import MODULES
+from ..frames import pack_arguments
+from ..jobs import Order
+from ..limits import Limits
+from ..options import open_options
+from ..refusals import Refusal, explained, problem_sentence, quoted, short, shown
+from .json_values import check_plain, node_pairs, number_pairs, parse_object
+from .schemas import ExportBody, SolveBody, TraceBody
+from .systems import check_plane, check_system
+
+Body = TypeVar("Body", bound=BaseModel)
+FILE_SECONDS = 20.0
+
+
+def check(kind: str, data: bytes, limits: Limits) -> Order:
+    """Return the order that a body places, or raise a Refusal."""
+    try:
+        return CHECKS[kind](data, limits)
+    except InputError as error:
+        raise Refusal(*explained(error)) from None
+
+
+def check_solve(data: bytes, limits: Limits) -> Order:
+    """Check a request for a tree."""
+    fields = _fields(data, SolveBody)
+    _take_points(fields, limits.points)
+    if fields.get("start") is not None:
+        fields["start"] = compact_solution(fields["start"], "start")
+        fields["start"]["info"] = {}
+    body = _validated(SolveBody, fields)
+    extra = {"start": body.start, "max_edge": body.max_edge, "most_relays": limits.relays}
+    return _solving("solve", body, limits, extra)
+
+
+def check_trace(data: bytes, limits: Limits) -> Order:
+    """Check a request for a tree and the way to it."""
+    fields = _fields(data, TraceBody)
+    _take_points(fields, limits.trace_points, "traced ")
+    return _solving("trace", _validated(TraceBody, fields), limits, {})
+
+
+def check_export(data: bytes, limits: Limits) -> Order:
+    """Check a request for a file of a tree."""
+    fields = _fields(data, ExportBody)
+    if "solution" in fields:
+        fields["solution"] = compact_solution(fields["solution"], "solution")
+    body = _validated(ExportBody, fields)
+    arguments = {**dict(body), "most_relays": limits.relays}
+    return Order("export", pack_arguments(arguments), FILE_SECONDS, format=body.format)
+
+
+def compact_solution(value: Any, name: str) -> dict[str, Any]:
+    """Return a solution with its lists as arrays, small and ready to be rebuilt by a worker."""
+    if not isinstance(value, dict):
+        raise Refusal(422, f"{name}: input should be an object, got {shown(value)}")
+    solution = dict(value)
+    _refuse_unknown(solution, FIELDS, name)
+    for field in ("terminals", "steiner_points", "edges"):
+        if field in solution:
+            read = node_pairs if field == "edges" else number_pairs
+            array = read(solution.pop(field), f"{name}.{field}")
+            solution[field] = array if len(array) else []
+    for field, given in solution.items():
+        if field not in ("terminals", "steiner_points", "edges"):
+            check_plain(given, f"{name}.{field}")
+    for field, check_name in (("crs", check_system), ("plane_crs", check_plane)):
+        if isinstance(solution.get(field), str):
+            check_name(solution[field], f"{name}.{field}")
+    return solution
+
+
+def check_count(count: int, most: int, word: str = "") -> None:
+    """Refuse more points than a request may have."""
+    if count > most:
+        raise Refusal(413, f"too many points: at most {most} {word}points, got {shown(count)}")
+
+
+def _fields(data: bytes, body: type[BaseModel]) -> dict[str, Any]:
+    """Return the fields of a body, of which none is unknown."""
+    fields = parse_object(data)
+    _refuse_unknown(fields, body.model_fields, "")
+    for name, value in fields.items():
+        if name not in ("points", "start", "solution"):
+            check_plain(value, name)
+    return fields
+
+
+def _refuse_unknown(fields: dict[str, Any], known: Any, name: str) -> None:
+    for field in fields:
+        if field not in known:
+            where = f"field of {name}" if name else "field of this request"
+            raise Refusal(422, f"{short(field)} is not a {where}")
+
+
+def _take_points(fields: dict[str, Any], most: int, word: str = "") -> None:
+    """Turn the points into an array, or name the first that is none."""
+    if "points" not in fields:
+        return  # which the schema says in its own words
+    given = fields["points"]
+    if isinstance(given, list):
+        check_count(len(given), most, word)
+    fields["points"] = as_points(number_pairs(given, "points"))
+
+
+def _validated(body: type[Body], fields: dict[str, Any]) -> Body:
+    try:
+        return body.model_validate(fields)
+    except ValidationError as error:
+        problems = error.errors(include_url=False, include_context=False)
+        more = f" (and {len(problems) - 1} more problems)" if len(problems) > 1 else ""
+        first = {**problems[0], "loc": ("body", *problems[0]["loc"])}
+        raise Refusal(422, problem_sentence(first) + more) from None
+
+
+def _solving(
+    task: str, body: SolveBody | TraceBody, limits: Limits, extra: dict[str, Any]
+) -> Order:
+    if body.method not in MODULES:
+        known = ", ".join(MODULES)
+        raise Refusal(422, f"unknown method {quoted(body.method)}; known methods: {known}")
+    arguments = {
+        "points": body.points,
+        "method": body.method,
+        "options": open_options(body.method, body.options),
+        "time_limit": body.time_limit,
+        "most_seconds": limits.time_limit,
+        "seed": body.seed,
+        **extra,
+    }
+    seconds = _seconds(body.time_limit, limits)
+    return Order(task, pack_arguments(arguments), seconds, method=body.method)
+
+
+def _seconds(time_limit: float | None, limits: Limits) -> float:
+    """Return the time a request may take: its own limit, or the server's."""
+    if time_limit is None:
+        return limits.time_limit
+    if time_limit > limits.time_limit:
+        raise Refusal(422, f"time_limit: at most {limits.time_limit:g} s, got {time_limit:g}")
+    return time_limit
+
+
+CHECKS: dict[str, Callable[[bytes, Limits], Order]] = {
+    "solve": check_solve,
+    "trace": check_trace,
+    "export": check_export,
+}

@@ -1,0 +1,142 @@
+"""JSON values, and arrays of number pairs out of them; the first error ends the reading."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import math
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ...core.points import FloatArray, IntArray
+from ..refusals import Refusal, shown
+
+# Python's own parser stops at about a thousand levels; nothing sensible needs more than this.
+MOST_LEVELS = 16
+LARGEST_INTEGER = 2**63 - 1
+
+
+def parse_object(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of a body whose values have been counted."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise Refusal(422, f"the body is not UTF-8 text (byte {error.start})") from None
+    try:
+        with collector_paused():
+            value = json.loads(text, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:
+        what = error.msg[:1].lower() + error.msg[1:].removesuffix(" at")
+        raise Refusal(
+            422, f"the body is not valid JSON ({what} at character {error.pos})"
+        ) from None
+    except RecursionError:
+        raise Refusal(422, "the body is nested too deeply") from None
+    except ValueError:
+        raise Refusal(422, "the body holds a number of too many digits") from None
+    if not isinstance(value, dict):
+        raise Refusal(422, f"the body must be a JSON object, got {shown(value)}")
+    return value
+
+
+@contextlib.contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the garbage collector, which would look again and again at all that is being made."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def number_pairs(value: Any, name: str) -> FloatArray:
+    """Return a list of [number, number] as an (n, 2) array, or name the first that is not one."""
+    flat = _flat(value, name, {int, float})
+    with contextlib.suppress(OverflowError):
+        if flat is not None and np.isfinite(array := np.array(flat, dtype=np.float64)).all():
+            return array.reshape(-1, 2)
+    raise _first_problem(value, name, (int, float), "number", _is_finite)
+
+
+def node_pairs(value: Any, name: str) -> IntArray:
+    """Return a list of [node, node] as an (n, 2) array, or name the first that is not one."""
+    flat = _flat(value, name, {int})
+    with contextlib.suppress(OverflowError):
+        if flat is not None:
+            return np.array(flat, dtype=np.int64).reshape(-1, 2)
+    raise _first_problem(value, name, (int,), "node number", _fits)
+
+
+def check_plain(value: Any, name: str, level: int = 1) -> None:
+    """Refuse text, numbers and nesting that no method, format or library could use."""
+    if isinstance(value, str):
+        if "\0" in value or not _is_encodable(value):
+            raise Refusal(422, f"{name}: text must not hold NUL or lone surrogates")
+    elif isinstance(value, int):
+        if not _fits(value):
+            raise Refusal(422, f"{name}: integers must fit into 64 bits, got {shown(value)}")
+    elif isinstance(value, float):
+        if not math.isfinite(value):
+            raise Refusal(422, f"{name}: numbers must be finite")
+    elif isinstance(value, (list, dict)):
+        if level > MOST_LEVELS:
+            raise Refusal(422, f"{name} is nested too deeply: at most {MOST_LEVELS} levels")
+        for one in chain(value, value.values()) if isinstance(value, dict) else value:
+            check_plain(one, name, level + 1)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise Refusal(422, f"the body holds {name}, which is not JSON; numbers must be finite")
+
+
+def _flat(value: Any, name: str, kinds: set[type]) -> list[Any] | None:
+    """Return the numbers of pairs behind each other, or None where something else is there."""
+    if not isinstance(value, list):
+        raise Refusal(422, f"{name}: input should be a valid list, got {shown(value)}")
+    if set(map(type, value)) <= {list} and set(map(len, value)) <= {2}:
+        flat = list(chain.from_iterable(value))
+        if set(map(type, flat)) <= kinds:
+            return flat
+    return None
+
+
+def _first_problem(
+    value: list[Any],
+    name: str,
+    kinds: tuple[type, ...],
+    word: str,
+    usable: Callable[[Any], bool],
+) -> Refusal:
+    for row, pair in enumerate(value):
+        if not isinstance(pair, list) or len(pair) != 2:
+            return Refusal(422, f"{name}[{row}]: input should be a pair, got {shown(pair)}")
+        for column, one in enumerate(pair):
+            if type(one) not in kinds or not usable(one):
+                where = f"{name}[{row}][{column}]"
+                return Refusal(422, f"{where}: input should be a valid {word}, got {shown(one)}")
+    raise AssertionError(f"{name} is sound after all")
+
+
+def _is_finite(number: float) -> bool:
+    try:
+        return math.isfinite(number)
+    except OverflowError:  # an integer beyond all floats
+        return False
+
+
+def _fits(number: int) -> bool:
+    return abs(number) <= LARGEST_INTEGER
+
+
+def _is_encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -60,7 +60,7 @@ class Watch:
 
 
 def waited(call: Callable[[], T], go_on: Callable[[], bool]) -> T:
-    """Return call(), made in a thread of its own; `go_on` is asked every POLL_SECONDS.
+    """Return call(), made in a thread of its own; `go_on` is called every POLL_SECONDS.
 
     Raises Stopped where it says no; see `Watch.wait`.
     """
@@ -76,7 +76,7 @@ def waited(call: Callable[[], T], go_on: Callable[[], bool]) -> T:
 
 
 def hurried(call: Callable[[IntArray], T], go_on: Callable[[], bool]) -> T:
-    """Return call(stop), made in a thread of its own; `go_on` is asked every POLL_SECONDS.
+    """Return call(stop), made in a thread of its own; `go_on` is called every POLL_SECONDS.
 
     Where it says no, stop[0] becomes 1. A kernel that looks at it now and then leaves out what it
     can and ends within milliseconds, with the best it has.

@@ -21,6 +21,7 @@ from deepsteiner import registry
 from deepsteiner.core import progress
 from deepsteiner.core.method import MethodInfo
 from deepsteiner.core.options import NoOptions
+from deepsteiner.core.waiting import THREAD_NAME
 
 # The promises are 0.1 s and 0.05 s. A crowded cache may make any code slower by half.
 LATE, SILENT = 0.25, 0.25
@@ -60,9 +61,9 @@ def observe(
 
 
 def quiet() -> None:
-    """Wait for threads that an earlier run has left behind."""
+    """Wait for calls that an earlier run has left behind."""
     for thread in threading.enumerate():
-        if thread.daemon and thread is not threading.current_thread():
+        if thread.name == THREAD_NAME:
             thread.join(20)
 
 
@@ -92,7 +93,7 @@ def register(monkeypatch: Any, solve: Callable[..., Any]) -> str:
     return "fake"
 
 
-def ends(call: Callable[[], Any], seconds: float = 100.0) -> Any:
+def ends(call: Callable[[], Any], seconds: float = 60.0) -> Any:
     """Return call(), or fail where it does not end: the thread it runs in is then left behind."""
     done: list[Any] = []
     thread = threading.Thread(target=lambda: done.append(call()), daemon=True)

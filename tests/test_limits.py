@@ -88,17 +88,21 @@ def test_a_method_that_hears_nothing_fails_the_check(monkeypatch):
 def test_greedy_ends_where_points_coincide_or_nearly(near):
     from deepsteiner.classic.greedy_kernels import solve_batch
 
-    rng = np.random.default_rng(6)
-    few = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, near]])
-    spots = rng.random((6, 2))
-    many = np.concatenate([spot + near * rng.standard_normal((4, 2)) for spot in spots])
-    for points in (few, many):
+    def grown(points):
         n = len(points)
         counts = np.zeros(1, dtype=np.int64)
         steiner, edges = np.empty((1, n, 2)), np.empty((1, 2 * n, 2), dtype=np.int64)
-        call = (points[None], np.zeros((1, 1, 2)), 0, 3, 8, counts, steiner, edges, 0, 1)
-        ends(lambda call=call: solve_batch(*call))
-        assert n <= counts[0] <= 2 * n - 2
+        grid = np.zeros((1, 1, 2))
+        solve_batch(points[None], grid, 0, 3, 8, counts, steiner, edges, 0, 1)
+        return int(counts[0])
+
+    grown(POINTS)  # compiles
+    spots = np.random.default_rng(6).random((6, 2))
+    around = np.random.default_rng(7).standard_normal((4, 2))
+    few = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, near]])
+    many = (spots[:, None] + near * around).reshape(-1, 2)
+    for points in (few, many):
+        assert len(points) <= ends(lambda points=points: grown(points)) <= 2 * len(points) - 2
 
 
 @pytest.mark.parametrize("candidates", ["mst", "knn", "all", "grid"])

@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 # How long a call may take before the user hears of it.
 POLL_SECONDS = 0.03
+THREAD_NAME = "deepsteiner call"
 
 
 class Stopped(Exception):  # noqa: N818 (no error, and it never leaves a method)
@@ -101,7 +102,7 @@ def never() -> IntArray:
 def _begin(call: Callable[[], T]) -> Future[T]:
     """Begin a call in a thread of its own."""
     future: Future[T] = Future()
-    Thread(target=_fulfil, args=(future, call), daemon=True).start()
+    Thread(target=_fulfil, args=(future, call), name=THREAD_NAME, daemon=True).start()
     return future
 
 

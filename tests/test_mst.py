@@ -69,6 +69,7 @@ def test_points_that_qhull_drops_are_kept():
     check(points, reference_length(points))
 
 
+@pytest.mark.usefixtures("sparse_everywhere")
 @pytest.mark.parametrize("shape", ["uniform", "lattice", "collinear", "duplicates", "clusters"])
 def test_large_instances(shape):
     rng = np.random.default_rng(1)

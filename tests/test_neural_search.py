@@ -9,6 +9,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.points import Frame
+from deepsteiner.core.waiting import never
 from deepsteiner.search import local, neural, regions, windows
 from deepsteiner.search.neural_weights import load_weights
 
@@ -92,10 +93,10 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
     trees = (n, start, terminals, length)
     for pairs in (0, 200, 10_000):
         order = np.argsort(keys, kind="stable")
-        totals.append(flip_search(*trees, order, rank, -1, -1, True, pairs, now))
+        totals.append(flip_search(*trees, order, rank, -1, -1, True, pairs, now, never()))
         assert is_spanning(n, start, terminals, now)
         assert totals[-1] == pytest.approx(length[now].sum(), rel=1e-12)
-    totals.append(disturbed_search(*trees, keys, rank, 20, now, totals[-1]))
+    totals.append(disturbed_search(*trees, keys, rank, 20, now, totals[-1], never()))
     assert is_spanning(n, start, terminals, now)
     assert totals[-1] == pytest.approx(length[now].sum(), rel=1e-12)
     assert all(b <= a * (1.0 + 1e-12) for a, b in itertools.pairwise(totals))
@@ -111,7 +112,7 @@ def test_a_choice_is_never_longer_than_its_greedy_start():
         keep = np.ones(len(length), dtype=np.bool_)
         begun, chosen = np.zeros_like(keep), np.zeros_like(keep)
         likely_start(25, start, terminals, length, noise, keep.copy(), 4, begun)
-        choose(25, start, terminals, length, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen)
+        choose(25, start, terminals, length, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen, never())
         assert length[chosen].sum() <= length[begun].sum() * (1.0 + 1e-12)
 
 

@@ -57,6 +57,7 @@ def triangulate(points: Array, triangles: Array, neighbours: Array) -> int:
     pending[0, 0], pending[0, 1] = 0, nearest_to(points, 0)
     pending[1, 0], pending[1, 1] = pending[0, 1], 0
     waiting, count = 2, 0
+    # Every turn takes an edge off; only a new triangle, at most 2n of them, adds any.
     while waiting > 0 and count < triangles.shape[0]:
         waiting -= 1
         a, b = pending[waiting, 0], pending[waiting, 1]

@@ -27,6 +27,7 @@ there. Time O(n^2) up to BATCH_LIMIT terminals, O(n log n) beyond, as full compo
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -43,9 +44,11 @@ from .thompson import refine_in_pieces
 
 BATCH_LIMIT = 128
 _NEAREST = 10
-# Terminals, and spanning-tree edges, between two reports: some milliseconds.
+# Terminals, and spanning-tree edges, between two reports: some milliseconds,
 _JOIN_SPAN = 100
 _INSERT_SPAN = 5_000
+# and fewer terminals where full components are so large that it would be more than this.
+_JOIN_SECONDS = 0.01
 
 
 @dataclass(frozen=True)
@@ -107,10 +110,12 @@ def _joined(run: Run, tree: IntArray) -> tuple[FloatArray, IntArray]:
     # The tree so far and the spanning-tree edges of the terminals that are still to come.
     rest = np.hypot(to_parent[:, 0], to_parent[:, 1])
     length, done = float(rest.sum()), 2
-    span = 1 if run.trace is not None else _JOIN_SPAN
+    span = most = 1 if run.trace is not None else _JOIN_SPAN
     while run.monitor.report("joining", done, n, length) and done < n:
-        last = min(done + span, n)
+        last, began = min(done + span, n), time.perf_counter()
         growth = grow(n, *state, order, parent, near, done, last)
+        share = _JOIN_SECONDS / max(time.perf_counter() - began, 1e-6)
+        span = max(1, min(int(span * share), 2 * span, most))
         saving = float(rest[done - 1 : last - 1].sum()) - growth
         length -= saving
         if run.trace is not None:

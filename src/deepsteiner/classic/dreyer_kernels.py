@@ -166,7 +166,7 @@ def _near_edges(
         vertex = parent if k < 0 else seeds[k]
         low, depth = count, 0
         ends_here = True
-        while ends_here:
+        while ends_here:  # once for every edge listed, and each is listed once
             half = head[vertex]
             while half >= 0:
                 if marks[half // 2] != t and depth < HOPS:

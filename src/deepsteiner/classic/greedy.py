@@ -15,17 +15,20 @@ import numpy as np
 from ..core.candidates import KINDS, CandidateOptions, grid_box, grid_points
 from ..core.errors import PointsError
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import minimum_spanning_tree
+from ..core.mst import monitored_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.threads import share
 from ..core.trees import tree_length
+from .thompson import refine_in_pieces
 
 # A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
 # so the time grows with n^2 to n^4; beyond these sizes it is minutes.
 SIZE_LIMITS = {"mst": 20_000, "grid": 2_000, "knn": 2_000, "all": 200}
 LARGEST_SIZE = SIZE_LIMITS["mst"]
 BATCH_LIMIT = 64
+# Pairs of a candidate and a point looked at between two reports: some 10 ms.
+_BUDGET = 500_000
 
 
 @dataclass(frozen=True)
@@ -53,23 +56,25 @@ def solve(run: Run, options: Options) -> Tree:
     check_size(n, options, INFO.name)
     kind, near = KINDS.index(options.candidates), options.k_neighbors
     work = kernels.allocate(n, kind, options.k_star, near, grid_of(run.points, run.frame, options))
-    cells = kernels.begin(work, run.points, starting_tree(run.points))
+    cells = kernels.begin(work, run.points, starting_tree(run))
     length, count = tree_length(run.points, work[1][: n - 1]), n
+    search = kernels.new_search()
     while run.monitor.report("greedy", count - n, n - 2, length) and count < 2 * n - 2:
-        saving, row = kernels.best_candidate(work, count, cells, kind, options.k_star, near)
+        given = (work, count, cells, kind, options.k_star, near, search)
+        if not kernels.best_candidate(*given, _BUDGET):
+            continue
+        saving, row = float(search[kernels.SAVING]), int(search[kernels.ROW])
         if not saving > kernels.LEAST_SAVING:
             break
         kernels.add(work, count, cells, work[5][row, 0], work[5][row, 1])
-        length, count = length - saving, count + 1
+        length, count, search = length - saving, count + 1, kernels.new_search()
         if run.trace is not None:
             run.trace.append(step_record(run.frame, work[0][count - 1], saving, length))
     steiner, edges = work[0][n:count].copy(), work[1][: count - 1].copy()
     if options.relax:
-        from ..core.relax import refine
-
-        steiner, edges = refine(run.points, steiner, edges)
-    nodes = np.concatenate((run.points, steiner))
-    run.monitor.report("done", count - n, n - 2, tree_length(nodes, edges))
+        steiner, edges = refine_in_pieces(run, steiner, edges)
+    else:
+        run.monitor.report("done", count - n, n - 2, length)
     return Tree(steiner, edges, info={"steps": count - n})
 
 
@@ -93,12 +98,13 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     return packed
 
 
-def starting_tree(points: FloatArray) -> IntArray:
+def starting_tree(run: Run) -> IntArray:
     """Return the spanning tree to grow from: large ones by length, as the kernels like them.
 
     Trees that a batch may hold keep the order in which the batch kernel gets them.
     """
-    edges = minimum_spanning_tree(points)
+    points = run.points
+    edges = monitored_spanning_tree(points, run.monitor)
     if len(points) <= BATCH_LIMIT:
         return edges
     difference = points[edges[:, 0]] - points[edges[:, 1]]

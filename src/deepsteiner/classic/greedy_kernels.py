@@ -31,6 +31,9 @@ Work = tuple[Any, ...]  # the arrays that `allocate` makes
 MST, KNN, ALL, GRID = 0, 1, 2, 3
 # A saving below this share of the frame is rounding, not progress.
 LEAST_SAVING = 1e-12
+# What a search for the best candidate remembers between calls.
+NEXT, LISTED, SAVING, ROW = 0, 1, 2, 3
+UNLIMITED = 1 << 60
 
 
 @njit(cache=True)
@@ -83,16 +86,17 @@ def saving(work: Work, count: int, pool_size: int, x: float, y: float) -> float:
 @njit(cache=True)
 def _best_of_slot(
     work: Work, count: int, cells: Array, slot: int, k_star: int
-) -> tuple[float, int]:
-    """Return (saving, row) of the best candidate on the two arcs of one tree edge."""
+) -> tuple[float, int, int]:
+    """Return (saving, row) of the best candidate on the two arcs of one tree edge, and the cost."""
     candidates = work[5]
     pool_size = _pool_of_slot(work, count, cells, slot)
-    best, best_row = -np.inf, -1
+    # Some row is always named: an edge of length zero has candidates, but none that saves.
+    best, best_row = -np.inf, slot * 2 * k_star
     for row in range(slot * 2 * k_star, (slot + 1) * 2 * k_star):
         value = saving(work, count, pool_size, candidates[row, 0], candidates[row, 1])
         if value > best:
             best, best_row = value, row
-    return best, best_row
+    return best, best_row, 2 * k_star * pool_size
 
 
 @njit(cache=True)
@@ -125,24 +129,32 @@ def _pool_of_slot(work: Work, count: int, cells: Array, slot: int) -> int:
 
 
 @njit(cache=True)
-def _best_of_all(work: Work, count: int, number: int) -> tuple[float, int]:
-    """Return (saving, row) of the best of the first `number` candidates."""
+def _best_of_all(work: Work, count: int, search: Array, budget: int) -> bool:
+    """Go on to the best of all listed candidates; whether all have been tried."""
     candidates, pool = work[5], work[2][7]
     for u in range(count):
         pool[u] = u
-    best, best_row = -np.inf, -1
-    for row in range(number):
+    first, number = int(search[NEXT]), int(search[LISTED])
+    last = min(number, first + max(1, budget // (4 * count)))
+    for row in range(first, last):
         value = saving(work, count, count, candidates[row, 0], candidates[row, 1])
-        if value > best:
-            best, best_row = value, row
-    return best, best_row
+        if value > search[SAVING]:
+            search[SAVING], search[ROW] = value, row
+    search[NEXT] = last
+    return last == number
 
 
 @njit(cache=True)
-def _best_over_tree_edges(work: Work, count: int, cells: Array, k_star: int) -> tuple[float, int]:
-    """Return (saving, row) of the best candidate on the arcs of the tree's edges."""
+def _best_over_tree_edges(
+    work: Work, count: int, cells: Array, k_star: int, search: Array, budget: int
+) -> bool:
+    """Go on to the best candidate on the arcs of the tree's edges; whether it is found.
+
+    Every turn makes the edge on top fresh, and none becomes stale meanwhile: there are at most as
+    many turns as edges, whatever the savings are.
+    """
     best_saving, best_row, fresh = work[3][2], work[6], work[7]
-    while True:
+    while budget > 0:
         top = count - 2
         for e in range(count - 2, -1, -1):
             if best_row[e] < 0:
@@ -151,11 +163,14 @@ def _best_over_tree_edges(work: Work, count: int, cells: Array, k_star: int) -> 
             if best_saving[e] >= best_saving[top]:
                 top = e  # the first of equals
         if fresh[top]:
-            return best_saving[top], best_row[top]
+            search[SAVING], search[ROW] = best_saving[top], best_row[top]
+            return True
         if best_row[top] < 0:
             _make_arcs(work, top, k_star)
-        value, row = _best_of_slot(work, count, cells, top, k_star)
+        value, row, cost = _best_of_slot(work, count, cells, top, k_star)
         best_saving[top], best_row[top], fresh[top] = value, row, True
+        budget -= count + cost
+    return False
 
 
 @njit(cache=True)
@@ -182,14 +197,28 @@ def list_candidates(work: Work, count: int, kind: int, k_star: int, k_near: int)
 
 
 @njit(cache=True)
+def new_search() -> Array:
+    """Return a search that has not begun: entries NEXT, LISTED, SAVING and ROW."""
+    search = np.zeros(4)
+    search[SAVING], search[ROW] = -np.inf, -1
+    return search
+
+
+@njit(cache=True)
 def best_candidate(
-    work: Work, count: int, cells: Array, kind: int, k_star: int, k_near: int
-) -> tuple[float, int]:
-    """Return (saving, row in the candidates) of the best candidate for the current points."""
+    work: Work, count: int, cells: Array, kind: int, k_star: int, k_near: int, search: Array,
+    budget: int,
+) -> bool:  # fmt: skip
+    """Search for the best candidate for the current points; whether it is found.
+
+    It is then in `search`: what it saves and its row in the candidates. The budget counts pairs of
+    a candidate and a point; where it is used up, call again with the same search.
+    """
     if kind == MST:
-        return _best_over_tree_edges(work, count, cells, k_star)
-    number = list_candidates(work, count, kind, k_star, k_near)
-    return _best_of_all(work, count, number)
+        return _best_over_tree_edges(work, count, cells, k_star, search, budget)
+    if search[LISTED] == 0.0:
+        search[LISTED] = list_candidates(work, count, kind, k_star, k_near)
+    return _best_of_all(work, count, search, budget)
 
 
 @njit(cache=True)
@@ -223,8 +252,10 @@ def solve_one(work: Work, terminals: Array, kind: int, k_star: int, k_near: int)
     cells = begin(work, terminals, tree)
     count = n
     while count < 2 * n - 2:
-        value, row = best_candidate(work, count, cells, kind, k_star, k_near)
-        if not value > LEAST_SAVING:
+        search = new_search()
+        best_candidate(work, count, cells, kind, k_star, k_near, search, UNLIMITED)
+        row = int(search[ROW])
+        if not search[SAVING] > LEAST_SAVING:
             break
         add(work, count, cells, work[5][row, 0], work[5][row, 1])
         count += 1

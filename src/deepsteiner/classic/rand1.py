@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import minimum_spanning_tree
+from ..core.mst import monitored_spanning_tree
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame
 from ..core.threads import share
@@ -48,7 +48,7 @@ def solve(run: Run, options: Options) -> Tree:
     nodes = np.concatenate((run.points, steiner))
     shrunk = nodes.copy()
     shrink(shrunk)  # terminals far smaller than the unit square would overflow in their frame
-    edges = minimum_spanning_tree(shrunk)
+    edges = monitored_spanning_tree(shrunk, run.monitor, distinct=False)
     length = tree_length(nodes, edges)
     run.monitor.report("done", 1, 1, length)
     if run.trace is not None:

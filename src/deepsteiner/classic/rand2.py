@@ -44,7 +44,7 @@ def solve(run: Run, options: Options) -> Tree:
     check_size(n, options, INFO.name)
     kind, k_star, near = KINDS.index(options.candidates), options.k_star, options.k_neighbors
     work = allocate(n, kind, k_star, near, grid_of(run.points, run.frame, options))
-    cells = begin(work, run.points, starting_tree(run.points))
+    cells = begin(work, run.points, starting_tree(run))
     state = new_state(run.seed)
     length, count, saving = tree_length(run.points, work[1][: n - 1]), n, 0.0
     while saving >= 0.0 and count < 2 * n - 2:

@@ -180,6 +180,8 @@ def insert_some(
     counts[1] is 0 afterwards no two edges meet below 120 degrees at a terminal.
     """
     saved = 0.0
+    # Every turn takes an entry off the heap; only insertions add any, and each takes an edge away
+    # from a terminal that has two.
     while most > 0 and counts[1] > 0:
         cosine, v = heap[0, 0], int(heap[0, 1])
         counts[1] = _pop(heap, counts[1])

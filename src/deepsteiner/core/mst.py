@@ -14,8 +14,9 @@ from .threads import share
 from .triangulation import TILED_FROM, Triangulation, triangulate
 from .waiting import Stopped, Watch
 
-# Up to here the O(n^2) kernel beats the triangulation.
-DENSE_LIMIT = 1500
+# Up to here the O(n^2) kernel beats the triangulation, and it takes as long wherever points lie:
+# on a circle or a ladder the triangulation of 5,000 takes half a second.
+DENSE_LIMIT = TILED_FROM
 # Edges below this share of the extent are too short for the triangulation to be trusted; clusters
 # of edges below the other are then spanned at their own scale.
 _PRECISE = 1e-6
@@ -42,32 +43,40 @@ def minimum_spanning_tree(points: FloatArray) -> IntArray:
         if n > 1:
             kernels.prim(np.ascontiguousarray(points), edges)
         return edges
-    owner, first = merge_equal(points)
-    distinct = len(first)
-    if distinct <= DENSE_LIMIT:
-        edges[: distinct - 1] = first[minimum_spanning_tree(points[first])]
-    else:
-        edges[: distinct - 1] = first[_sparse_tree(points[first])]
-    repeated = np.flatnonzero(np.arange(n) != first[owner])
-    edges[distinct - 1 :, 0] = first[owner[repeated]]
-    edges[distinct - 1 :, 1] = repeated
-    return edges
+    return _tree_with_repeats(points, *merge_equal(points))
 
 
-def monitored_spanning_tree(points: FloatArray, monitor: Monitor) -> IntArray:
-    """Return a minimum spanning tree of distinct points, or a path where there is no time for one.
+def monitored_spanning_tree(
+    points: FloatArray, monitor: Monitor, *, distinct: bool = True
+) -> IntArray:
+    """Return a minimum spanning tree, or a path where there is no time for one.
 
     Up to TILED_FROM points it is always the minimum spanning tree. Beyond, the monitor hears of
     the work at least every 50 ms, and where it stops it the points are joined strip by strip: a
-    tree too, about 45 % longer on uniform points.
+    tree too, about 45 % longer on uniform points. `distinct` says that no points are equal.
     """
     if len(points) <= TILED_FROM:
         monitor.report("spanning tree")
         return minimum_spanning_tree(points)
+    watch = Watch(monitor, finishing_seconds(monitor, len(points)))
     try:
-        return _sparse_tree(points, Watch(monitor, finishing_seconds(monitor, len(points))))
+        if distinct:
+            return _sparse_tree(points, watch)
+        names = watch.wait("spanning tree", lambda: merge_equal(points))
+        return _tree_with_repeats(points, *names, watch)
     except Stopped:
         return path_through_strips(points)
+
+
+def _tree_with_repeats(
+    points: FloatArray, owner: IntArray, first: IntArray, watch: Watch | None = None
+) -> IntArray:
+    """Return a minimum spanning tree of the distinct points, repeated ones tied to their first."""
+    distinct = points[first]
+    few = len(distinct) <= DENSE_LIMIT
+    tree = minimum_spanning_tree(distinct) if few else _sparse_tree(distinct, watch)
+    repeated = np.flatnonzero(np.arange(len(points)) != first[owner])
+    return np.concatenate((first[tree], np.stack((first[owner[repeated]], repeated), axis=1)))
 
 
 def finishing_seconds(monitor: Monitor, n: int) -> float:
@@ -165,7 +174,7 @@ def sparse_candidates(
         found = triangulate(points, threads=threads, watch=watch)
     except QhullError:
         return _along_line(points)
-    if watch is None:
+    if watch is None or len(points) <= TILED_FROM:
         return _edges_of(points, found)
     return watch.wait("spanning tree", lambda: _edges_of(points, found))
 

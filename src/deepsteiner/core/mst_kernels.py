@@ -12,35 +12,34 @@ from .points import Array
 def prim(points: Array, edges: Array) -> None:
     """Write the minimum spanning tree of all points into `edges` (n-1, 2), in O(n^2)."""
     n = points.shape[0]
-    best = np.full(n, np.inf)
-    link = np.zeros(n, dtype=np.int64)
-    outside = np.arange(n)
-    count = n
-    current = 0
+    # What is outside the tree stands in front, without gaps: place, link to the tree, its square.
+    x, y, name = np.empty(n), np.empty(n), np.arange(n)
+    best, link = np.full(n, np.inf), np.zeros(n, dtype=np.int64)
+    bits = best.view(np.int64)  # squares are not negative: the same order, found by faster code
+    for i in range(n):
+        x[i], y[i] = points[i, 0], points[i, 1]
+    spot, count = 0, n
     for step in range(n - 1):
-        # Remove `current` from the dense list of outside nodes, keeping the scan contiguous.
-        position = 0
-        while outside[position] != current:
-            position += 1
+        current, cx, cy = name[spot], x[spot], y[spot]
         count -= 1
-        outside[position] = outside[count]
-        x, y = points[current, 0], points[current, 1]
-        nearest = -1
-        nearest_distance = np.inf
+        x[spot], y[spot], name[spot] = x[count], y[count], name[count]
+        best[spot], link[spot] = best[count], link[count]
         for k in range(count):
-            node = outside[k]
-            dx, dy = points[node, 0] - x, points[node, 1] - y
+            dx, dy = x[k] - cx, y[k] - cy
             distance = dx * dx + dy * dy
-            if distance < best[node]:
-                best[node] = distance
-                link[node] = current
+            closer = distance < best[k]
+            best[k] = distance if closer else best[k]
+            link[k] = current if closer else link[k]
+        least = bits[0]
+        for k in range(count):
+            least = min(least, bits[k])
+        spot = -1
+        for k in range(count):
             # Ties go to the lower index, whatever order the list is in.
-            if best[node] < nearest_distance or (best[node] == nearest_distance and node < nearest):
-                nearest_distance = best[node]
-                nearest = node
-        edges[step, 0] = link[nearest]
-        edges[step, 1] = nearest
-        current = nearest
+            if bits[k] == least and (spot < 0 or name[k] < name[spot]):
+                spot = k
+        edges[step, 0] = link[spot]
+        edges[step, 1] = name[spot]
 
 
 @njit(cache=True, nogil=True)
@@ -136,7 +135,7 @@ def merge_tree(n: int, edges: Array, order: Array, up: Array, rank: Array) -> No
 def heaviest_between(u: int, v: int, up: Array, rank: Array) -> int:
     """Return the position in the merge order of the heaviest edge between u and v (-1: u is v)."""
     heaviest = -1
-    while u != v:
+    while u != v:  # ends in the common root of a spanning tree at the latest
         if rank[u] < rank[v]:
             heaviest = rank[u]
             u = up[u]

@@ -13,6 +13,9 @@ from .scalars import as_real, as_truth
 
 StopReason = Literal["time_limit", "interrupted"]
 
+# What limits and reports go by.
+clock = time.perf_counter
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -47,11 +50,16 @@ class Monitor:
         self.on_progress = on_progress
         self.unit = 1.0
         self.stop_reason: StopReason | None = None
-        self._start = time.perf_counter()
+        self._start = clock()
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether anybody hears the reports: a limit, or a callback."""
+        return self.time_limit is not None or self.on_progress is not None
 
     def elapsed(self) -> float:
         """Return the seconds since the solve began."""
-        return time.perf_counter() - self._start
+        return clock() - self._start
 
     def remaining(self) -> float:
         """Return the seconds left, infinity where there is no limit."""

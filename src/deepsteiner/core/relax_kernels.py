@@ -349,7 +349,7 @@ def _refine_in_place(
     resolution = ROUNDING * largest
     count = prune(n, steiner, count, edges, pending)
     rounds = 0
-    while True:
+    while True:  # max_rounds ends it: rounding could contract and split the same edge for ever
         rounds += 1
         _relax_pending(terminals, steiner, count, edges, pending, reach, nodes, resolution)
         if rounds > max_rounds:  # what was contracted last has its best places

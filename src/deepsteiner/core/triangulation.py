@@ -26,14 +26,21 @@ from numpy.typing import NDArray
 
 from .points import FloatArray, IntArray
 from .progress import Monitor
-from .waiting import Stopped, Watch
+from .waiting import Stopped, Watch, waited
 
 # Up to here one call is as fast (some 40 ms).
 TILED_FROM = 10_000
+# Up to here it is a matter of milliseconds wherever the points lie.
+QUICK = 1000
+# Beyond, where one in so many points is on the hull, they lie on lines or on a circle.
+ON_RIM = 8
+JOGGLE = 1e-14
 # Points of a tile, the margin around it in mean distances, and how much it may add.
 TILE = 2000
 MARGIN = 3.5
 MOST_IN_TILE = 3
+# How often the margin is halved where it adds more, before there is none at all.
+HALVINGS = 8
 # Tiles handed out at a time, for each thread: whoever is done early goes on at once.
 AHEAD = 3
 
@@ -66,13 +73,15 @@ def triangulate(
 ) -> Triangulation:
     """Return the Delaunay triangulation of distinct points.
 
-    The watch hears of every few tiles, and may stop it: then Stopped is raised. Raises scipy's
+    The watch hears of it meanwhile, and may stop it: then Stopped is raised. Raises scipy's
     QhullError where the points lie on a line. `tile` is the size of a tile; by default up to
     TILED_FROM points are triangulated in one call.
     """
-    if len(points) <= (2 * tile if tile else TILED_FROM):
-        return _in_one_call(points)
     watch = watch or Watch(Monitor(), patient=False)
+    if len(points) <= (2 * tile if tile else TILED_FROM):
+        if len(points) <= QUICK:
+            return _in_one_call(points)
+        return watch.wait(PHASE, lambda: _in_one_call(points))
     tiles = watch.wait(PHASE, lambda: _Tiles(points, tile or TILE))
     tiles.run(threads, watch)
     rest = np.flatnonzero(~tiles.complete)
@@ -98,11 +107,28 @@ def _triangulated_rest(
 
 
 def _in_one_call(points: FloatArray) -> Triangulation:
-    from scipy.spatial import Delaunay
-
-    found = Delaunay(points)
+    found = delaunay(points)
     triangles = found.simplices.astype(np.int64)
     return Triangulation(triangles, *_dropped(found, len(points), len(points)))
+
+
+def delaunay(points: FloatArray) -> Any:
+    """Return Qhull's triangulation.
+
+    Its time is quadratic in the points on the hull that lie on a line or a circle. Where these are
+    many, the points are moved by JOGGLE of their extent first, which decides between equals and
+    nothing else. Raises QhullError where all lie on a line.
+    """
+    from scipy.spatial import Delaunay
+
+    from .triangulation_kernels import rim
+
+    if len(points) <= QUICK:
+        return Delaunay(points)
+    n, sides = len(points), rim(points, np.lexsort((points[:, 1], points[:, 0])))
+    if ON_RIM * sum(sides) <= n or min(sides) == n:
+        return Delaunay(points)
+    return Delaunay(points, qhull_options=f"QJ{JOGGLE * np.ptp(points):.3e} Qbb Q12")
 
 
 def _dropped(found: Any, own: int, n: int) -> tuple[IntArray, IntArray]:
@@ -134,19 +160,23 @@ class _Tiles:
     def run(self, threads: int, watch: Watch) -> None:
         """Triangulate every tile."""
         total = len(self.boxes)
-        with ThreadPoolExecutor(threads) as pool:
+        pool = ThreadPoolExecutor(threads)
+        try:
             ahead = [self._begin(pool, threads, t) for t in range(min(AHEAD * threads, total))]
             going = deque(ahead)
-            for done in range(1, total + 1):
-                inner, crossing, ties = going.popleft()()
+            for done in range(total):
+                if done % threads == 0 and not watch.go_on(PHASE, done, total):
+                    raise Stopped
+                take, go_on = going.popleft(), partial(watch.go_on, PHASE, done, total)
+                inner, crossing, ties = waited(take, go_on) if watch.patient else take()
                 self.inner.append(inner)
                 self.crossing.append(crossing)
                 self.ties.append(ties)
-                if done % threads == 0 and not watch.go_on(PHASE, done, total):
-                    pool.shutdown(cancel_futures=True)
-                    raise Stopped
-                if done + len(going) < total:
-                    going.append(self._begin(pool, threads, done + len(going)))
+                following = done + 1 + len(going)
+                if following < total:
+                    going.append(self._begin(pool, threads, following))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
     def _begin(
         self, pool: ThreadPoolExecutor, threads: int, number: int
@@ -158,16 +188,19 @@ class _Tiles:
 
     def _triangulate(self, number: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return a tile's certain triangles, its own and those that cross its rim, and its ties."""
-        from scipy.spatial import Delaunay, QhullError
+        from scipy.spatial import QhullError
 
         from .triangulation_kernels import certified
 
-        rows, area = self._surroundings(number)
+        surroundings = self._surroundings(number)
+        if surroundings is None:  # all of its points stay incomplete
+            return _NOTHING, _NOTHING, _NOTHING[:, :2]
+        rows, area = surroundings
         own = int(self.start[number + 1] - self.start[number])
         centre = self.boxes[number].mean(axis=1)
         points = self.placed[rows] - centre
         try:
-            found = Delaunay(points)
+            found = delaunay(points)
         except QhullError:  # on a line: all of them stay incomplete
             return _NOTHING, _NOTHING, _NOTHING[:, :2]
         triangles, across = found.simplices, found.neighbors
@@ -182,14 +215,19 @@ class _Tiles:
         inside = (certain < own).all(axis=1)
         return names[certain[inside]], names[certain[~inside]], names[ties]
 
-    def _surroundings(self, number: int) -> tuple[IntArray, FloatArray]:
-        """Return a tile's points and those in its margin, and the area they come from."""
+    def _surroundings(self, number: int) -> tuple[IntArray, FloatArray] | None:
+        """Return a tile's points and those in its margin, and the area they come from.
+
+        None where even its own box holds too many points of others: boxes overlap where very many
+        points share a coordinate.
+        """
         low, high = self.start[number], self.start[number + 1]
         box = self.boxes[number]
         sides = box[:, 1] - box[:, 0]
         margin = MARGIN * np.sqrt(max(sides.prod(), sides.max() ** 2 / (high - low)) / (high - low))
-        while True:
-            area = box + np.array([-margin, margin])
+        for halvings in range(HALVINGS + 1):
+            wide = margin * (0.5**halvings if halvings < HALVINGS else 0.0)
+            area = box + np.array([-wide, wide])
             near = (self.boxes[:, :, 0] <= area[:, 1]) & (self.boxes[:, :, 1] >= area[:, 0])
             near = near.all(axis=1)
             near[number] = False
@@ -201,7 +239,8 @@ class _Tiles:
             rows = rows[((there >= area[:, 0]) & (there <= area[:, 1])).all(axis=1)]
             if len(rows) <= MOST_IN_TILE * self.size:
                 break
-            margin *= 0.5
+        else:
+            return None
         area[:, 0] = np.where(area[:, 0] <= self.bounds[:, 0], -np.inf, area[:, 0])
         area[:, 1] = np.where(area[:, 1] >= self.bounds[:, 1], np.inf, area[:, 1])
         return np.concatenate((np.arange(low, high), rows)), area

@@ -11,6 +11,8 @@ from .points import Array
 
 # A circle that comes this close to the rim, as a share of its radius, is not trusted.
 ROUNDING = 1e-9
+# A point this share of the extent inside a line counts as lying on it.
+FLAT = 1e-13
 
 
 @njit(cache=True, nogil=True)
@@ -46,6 +48,34 @@ def certified(
             v = triangles[t, k]
             kept[t] = kept[t] or (v < own and complete[v])
     return complete[:own].copy(), kept
+
+
+@njit(cache=True, nogil=True)
+def rim(points: Array, order: Array) -> tuple[int, int]:
+    """Return how many points lie on the lower and on the upper rim of the hull, or nearly.
+
+    `order` sorts the points by x, then y.
+    """
+    extent = 0.0
+    for axis in range(2):
+        extent = max(extent, np.ptp(points[:, axis]))
+    chain = np.empty(order.size, np.int64)
+    sizes = np.zeros(2, np.int64)
+    for side in range(2):
+        sign = 1.0 - 2.0 * side
+        size = 0
+        for k in order:
+            while size > 1:
+                a, b = chain[size - 2], chain[size - 1]
+                dx, dy = points[k, 0] - points[a, 0], points[k, 1] - points[a, 1]
+                ex, ey = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
+                if sign * (ex * dy - ey * dx) >= -FLAT * extent * math.hypot(dx, dy):
+                    break
+                size -= 1
+            chain[size] = k
+            size += 1
+        sizes[side] = size
+    return sizes[0], sizes[1]
 
 
 @njit(cache=True, nogil=True)

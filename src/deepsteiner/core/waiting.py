@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from threading import Thread
 from typing import TypeVar
 
+import numpy as np
+
+from .points import IntArray
 from .progress import Monitor
 
 T = TypeVar("T")
 
 # How long a call may take before the user hears of it.
 POLL_SECONDS = 0.03
+THREAD_NAME = "deepsteiner call"
 
 
 class Stopped(Exception):  # noqa: N818 (no error, and it never leaves a method)
@@ -56,12 +61,11 @@ class Watch:
 
 
 def waited(call: Callable[[], T], go_on: Callable[[], bool]) -> T:
-    """Return call(), made in a thread of its own; `go_on` is asked every POLL_SECONDS.
+    """Return call(), made in a thread of its own; `go_on` is called every POLL_SECONDS.
 
     Raises Stopped where it says no; see `Watch.wait`.
     """
-    future: Future[T] = Future()
-    Thread(target=_fulfil, args=(future, call), daemon=True).start()
+    future = _begin(call)
     while True:
         try:
             return future.result(POLL_SECONDS)
@@ -70,6 +74,36 @@ def waited(call: Callable[[], T], go_on: Callable[[], bool]) -> T:
                 raise
             if not go_on():
                 raise Stopped from None
+
+
+def hurried(call: Callable[[IntArray], T], go_on: Callable[[], bool]) -> T:
+    """Return call(stop), made in a thread of its own; `go_on` is called every POLL_SECONDS.
+
+    Where it says no, stop[0] becomes 1. A kernel that looks at it now and then leaves out what it
+    can and ends within milliseconds, with the best it has.
+    """
+    stop = never()
+    future = _begin(lambda: call(stop))
+    try:
+        while not future.done() and stop[0] == 0:
+            with suppress(TimeoutError):
+                return future.result(POLL_SECONDS)
+            stop[0] = 0 if go_on() else 1
+        return future.result()
+    finally:
+        stop[0] = 1  # where an interrupt ends the wait, nobody wants the result
+
+
+def never() -> IntArray:
+    """Return what a kernel looks at to see whether to hurry: not yet."""
+    return np.zeros(1, dtype=np.int64)
+
+
+def _begin(call: Callable[[], T]) -> Future[T]:
+    """Begin a call in a thread of its own."""
+    future: Future[T] = Future()
+    Thread(target=_fulfil, args=(future, call), name=THREAD_NAME, daemon=True).start()
+    return future
 
 
 def _fulfil(future: Future[T], call: Callable[[], T]) -> None:

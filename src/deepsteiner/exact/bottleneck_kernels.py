@@ -166,7 +166,7 @@ def prepare_ground(points: Floats, gap_list: Floats) -> tuple[Floats, Ints, Floa
 def scattering_step(n: int) -> float:
     """A number near 0.38 n without a common divisor with n."""
     step = max(1, int(0.38 * n))
-    while True:
+    while True:  # n - 1 has no common divisor with n
         a, b = n, step
         while b != 0:
             a, b = b, a % b

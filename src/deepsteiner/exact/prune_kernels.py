@@ -234,7 +234,7 @@ def find_blocks(
                 low[up] = low[node]
             if low[node] >= seen[up]:
                 if is_tree:
-                    while True:
+                    while True:  # down to the FST itself, which is on the path
                         on_path -= 1
                         block[path[on_path]] = blocks
                         if path[on_path] == node - n:
@@ -283,7 +283,7 @@ def reduce_list(
         widest = max(widest, start[f + 1] - start[f])
     order = edge_order(start, length)
     near = np.empty(widest)
-    while True:
+    while True:  # every turn but the last takes an FST for good
         contract(start, terminals, merged, alive, contracted)
         parent, weight = bottleneck_forest(n, start, contracted, length, alive, order)
         for f in range(m):

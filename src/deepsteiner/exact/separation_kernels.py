@@ -157,6 +157,8 @@ def push_flow(
     search (the cut set; 0 on success) and the clock.
     """
     sent = 0.0
+    # Every path fills an FST or empties a slot, more than FLOW_EPS at a time; shortest paths do so
+    # at most once for each pair of a terminal and a slot.
     while sent < amount - FLOW_EPS:
         clock += 1
         head = 0

@@ -106,7 +106,7 @@ def subset_tree(n: int, start: Ints, terminals: Ints, length: Floats, picked: Fl
     picked[:] = False
     grown = full
     summed = 0.0
-    while grown != 1:
+    while grown != 1:  # every step leaves out a terminal
         f = last[grown]
         picked[f] = True
         summed += length[f]

@@ -22,8 +22,8 @@ from ..core.mst import (
 )
 from ..core.points import FloatArray, IntArray
 from ..core.progress import Monitor
-from ..core.triangulation import TILED_FROM
-from ..core.waiting import Watch
+from ..core.triangulation import PHASE, TILED_FROM
+from ..core.waiting import Stopped, Watch
 from .workers import Workers
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
@@ -155,11 +155,13 @@ def triangulated(
 ) -> tuple[IntArray, IntArray]:
     """Return neighbour pairs and a minimum spanning tree among them.
 
-    Raises Stopped where the watch stops it, which it can from some ten thousand points on.
+    Raises Stopped where the watch stops it.
     """
     from ..core import mst_kernels as kernels
 
     n = len(points)
+    if watch is not None and not watch.go_on(PHASE):
+        raise Stopped
     if n <= SMALL:
         from ..classic.delaunay_kernels import triangulate
 
@@ -167,11 +169,10 @@ def triangulated(
         count = triangulate(points, triangles, neighbours)
         pairs = kernels.triangle_edges(triangles[:count], neighbours[:count])
         return _spanned(points, pairs)
-    patient = watch if n > TILED_FROM else None
-    pairs = sparse_candidates(points, threads=workers.threads, watch=patient)
-    if patient is None:
+    pairs = sparse_candidates(points, threads=workers.threads, watch=watch)
+    if watch is None or n <= TILED_FROM:
         return _spanned(points, pairs)
-    return patient.wait("spanning tree", lambda: _spanned(points, pairs))
+    return watch.wait("spanning tree", lambda: _spanned(points, pairs))
 
 
 def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from ..core.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..core.mst import finishing_seconds, path_through_strips
+from ..core.mst import finishing_seconds, minimum_spanning_tree, path_through_strips
 from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.progress import Monitor
@@ -88,8 +88,9 @@ def solve(run: Run, options: Options) -> Tree:
     n = len(run.points)
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         small = _Small(run.points[None], options)
-        if run.monitor.report("kernel"):
-            small.solve(0, 1)
+        if not run.monitor.report("kernel"):
+            return spanned(run)
+        small.solve(0, 1)
         if small.solved[0]:
             return small.tree(run)
     threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
@@ -103,12 +104,12 @@ def in_order(run: Run, search: type[LocalSearch], options: Any, workers: Workers
 
     n = len(run.points)
     watch = Watch(run.monitor, finishing_seconds(run.monitor, n))
-    if n <= TILED_FROM:  # no step is long enough to be watched
+    if n <= TILED_FROM:  # beyond the triangulation no step is long enough to be watched
         watch = Watch(Monitor(), patient=False)
     try:
         order = watch.wait("order", lambda: nearby_order(run.points))
     except Stopped:
-        return unimproved(path_through_strips(run.points))
+        return spanned(run)
     tree = search(replace(run, points=run.points[order]), options, order, workers, watch).run()
     names = np.concatenate((order, np.arange(len(order), len(order) + len(tree.steiner))))
     return replace(tree, edges=names[tree.edges])
@@ -193,11 +194,13 @@ class LocalSearch:
     def run(self) -> Tree:
         """Return the best tree that the effort and the limits allow."""
         run, watch = self.request, self.watch
-        run.monitor.report("triangulation")
+        patient = Watch(run.monitor, watch.reserve)
         try:
-            neighbours = triangulated(run.points, self.workers, watch)
+            neighbours = triangulated(run.points, self.workers, patient)
         except Stopped:
-            return unimproved(path_through_strips(run.points))
+            return spanned(run)
+        if not patient.in_time():
+            return spanned(run, neighbours[1])
         self.spanning = self.length = tree_length(run.points, neighbours[1])
         began = run.monitor.elapsed()
         try:
@@ -375,6 +378,23 @@ class LocalSearch:
             unit = self.request.frame.unit
             record = {"step": step, "saving": float(saved) * unit, "length": self.length * unit}
             self.request.trace.append(record)
+
+
+def spanned(run: Run, tree: IntArray | None = None) -> Tree:
+    """Return the tree that a limit leaves us with before there is a list: the spanning tree.
+
+    Of few points it is relaxed; of many it is a path where it is not known.
+    """
+    from ..classic.thompson import refine_in_pieces
+
+    if len(run.points) > TILED_FROM:
+        return unimproved(path_through_strips(run.points) if tree is None else tree)
+    edges = minimum_spanning_tree(run.points) if tree is None else tree
+    before = tree_length(run.points, edges)
+    steiner, edges = refine_in_pieces(run, np.empty((0, 2)), edges)
+    after = tree_length(np.concatenate((run.points, steiner)), edges)
+    saving = max(0.0, 1.0 - after / before)
+    return Tree(steiner, edges, info={"listed": 0, "passes": 0, "saving": saving})
 
 
 def unimproved(edges: IntArray) -> Tree:

@@ -28,10 +28,10 @@ from ..core.relax import refine, refine_batch
 from ..core.solution import Solution
 from ..core.threads import share
 from ..core.trees import tree_length
-from ..core.waiting import Watch
+from ..core.waiting import Watch, hurried, never
 from .efforts import Effort
 from .listing import Ground, Listing, survey
-from .local import MANY, LocalSearch, in_order, unimproved
+from .local import MANY, LocalSearch, in_order, spanned
 from .local import Options as LocalOptions
 from .neural_device import ScoredLists, forward_on
 from .neural_listing import likely_choice, list_grown_trees, score_list, thinned
@@ -40,8 +40,10 @@ from .regions import RegionPass
 from .windows import Pass
 from .workers import Workers
 
-# Up to here a solve is one kernel call.
+# Up to here a solve is one kernel call,
 BATCH_LIMIT = 256
+# and up to here one that is too short to be worth a report.
+QUICK = 40
 # What an exactly solved piece may cost: estimated steps and partitions of the dynamic programme.
 SMALL_WORK, SMALL_WIDEST = 4e5, 50_000
 # Slices of work (some 20 ms each) when a whole list is solved at once.
@@ -111,8 +113,11 @@ def solve(run: Run, options: Options) -> Tree:
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         small = _Small(run.points[None], options, run.device)
         if not run.monitor.report("kernel"):
-            return unimproved(_spanning(run.points))
-        small.run()
+            return spanned(run)
+        if n <= QUICK or not run.monitor.is_watched:
+            small.run(never())
+        else:
+            hurried(small.run, lambda: run.monitor.report("kernel"))
         return small.tree(run)
     threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
     with Workers(threads) as workers:
@@ -127,7 +132,7 @@ def can_batch(options: Options) -> bool:
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
     small = _Small(batch.points, options, batch.device)
-    small.run()
+    small.run(never())
     packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
     return BatchTrees(
         *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
@@ -148,28 +153,28 @@ class _Small:
         self.steiner = np.empty((count, n, 2))
         self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
 
-    def run(self) -> None:
-        """Solve all instances, on the threads given."""
+    def run(self, stop: IntArray) -> None:
+        """Solve all instances, on the threads given; in haste once stop[0] is set."""
         if self.device != "cuda":
-            share(len(self.points), self._solve)
+            share(len(self.points), partial(self._solve, stop))
             return
         forward = forward_on(self.device, self.weights)
         scored = ScoredLists(self.points, self.effort.largest, forward)
-        share(len(self.points), partial(self._choose, scored))
+        share(len(self.points), partial(self._choose, stop, scored))
 
-    def _choose(self, scored: ScoredLists, first: int, last: int) -> None:
+    def _choose(self, stop: IntArray, scored: ScoredLists, first: int, last: int) -> None:
         """Choose from the scored lists first..last."""
         from .neural_kernels import decide
 
         n, how = self.points.shape[1], self.effort
         for b in range(first, last):
             given: list[Any] = [self.points[b], *scored[b][:5], how.gaps, how.drop, self.piece]
-            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST]
+            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, stop]
             spots, links = decide(*given)
             self.sizes[b] = n + len(spots)
             self.steiner[b, : len(spots)], self.edges[b, : len(links)] = spots, links
 
-    def _solve(self, first: int, last: int) -> None:
+    def _solve(self, stop: IntArray, first: int, last: int) -> None:
         """Solve the instances first..last by one kernel call."""
         from .neural_kernels import solve_learned
 
@@ -177,7 +182,7 @@ class _Small:
         solve_learned(
             self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.gaps,
             how.drop, self.piece, how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST,
-            first, last,
+            first, last, stop,
         )  # fmt: skip
 
     def tree(self, run: Run) -> Tree:
@@ -188,12 +193,6 @@ class _Small:
         nodes = np.concatenate((run.points, steiner))
         run.monitor.report("done", 1, 1, lambda: tree_length(nodes, edges))
         return Tree(steiner, edges)
-
-
-def _spanning(points: FloatArray) -> IntArray:
-    from ..core.mst import minimum_spanning_tree
-
-    return minimum_spanning_tree(points)
 
 
 class _Neural(LocalSearch):

@@ -54,7 +54,7 @@ def close_quints(
     its right and the other on its left.
     """
     room = (last - first) // 4 + 16
-    while True:
+    while True:  # until there is room for all of them
         found, places = np.empty((room, 6), np.int64), np.zeros((room, 8))
         lengths = np.empty(room)
         count = _fill_quints(
@@ -162,7 +162,7 @@ def close_hexes(
     Their third terminals, the first of which is one of first..last-1, are cross neighbours.
     """
     room = (last - first) // 4 + 16
-    while True:
+    while True:  # until there is room for all of them
         found, places = np.empty((room, 6), np.int64), np.zeros((room, 8))
         lengths = np.empty(room)
         count = _fill_hexes(

@@ -151,11 +151,11 @@ def likely_start(
 @njit(cache=True, nogil=True)
 def region_search(
     n: int, start: Array, terminals: Array, length: Array, limit: int, sweeps: int, work: float,
-    widest: int, now: Array,
+    widest: int, now: Array, stop: Array,
 ) -> None:  # fmt: skip
     """Re-solve regions of at most `limit` terminals, every terminal in the inner half of one.
 
-    A sweep ends the search where it gained nothing.
+    A sweep ends the search where it gained nothing, or once stop[0] is set.
     """
     own_first, own = by_first_terminal(n, start, terminals)
     first, lists = _at_terminals(n, start, terminals)
@@ -166,7 +166,7 @@ def region_search(
         stamp[:], seen[:] = -1, False
         for step in range(n):
             seed = step if sweep % 2 == 0 else n - 1 - step
-            if seen[seed]:
+            if seen[seed] or stop[0] != 0:
                 continue
             count = nearby(start, terminals, first, lists, seed, limit, stamp, members)
             for k in range((count + 1) // 2):
@@ -199,11 +199,12 @@ def _at_terminals(n: int, start: Array, terminals: Array) -> tuple[Array, Array]
 def choose(
     n: int, start: Array, terminals: Array, length: Array, logits: Array, keep: Array,
     piece: int, sweeps: int, pairs: int, trials: int, work: float, widest: int, chosen: Array,
+    stop: Array,
 ) -> None:  # fmt: skip
     """Flag the chosen trees among the kept ones.
 
     What is left undecided falls into blocks. Blocks of at most `piece` terminals are solved
-    exactly, others are searched.
+    exactly, others are searched. Once stop[0] is set, what is left is completed in the first way.
     """
     begun = np.zeros(length.size, np.bool_)
     likely_start(n, start, terminals, length, logits, keep, ROUNDS, begun)
@@ -226,14 +227,14 @@ def choose(
         members = local[begin[low] : begin[high]].copy()
         now = np.zeros(high - low, np.bool_)
         solved = False
-        if sizes[b] <= piece:
+        if sizes[b] <= piece and stop[0] == 0:
             solved = solve_block(sizes[b], offsets, members, lengths, work, widest, now)
         if not solved:
             for k in range(low, high):
                 now[k - low] = begun[trees[k]]
             if not search_block(
                 sizes[b], offsets, members, lengths, score, piece, sweeps, pairs, trials, work,
-                widest, now,
+                widest, now, stop,
             ):  # fmt: skip
                 chosen[:] = begun
                 return
@@ -247,7 +248,7 @@ def choose(
 @njit(cache=True, nogil=True)
 def search_block(
     n: int, start: Array, terminals: Array, length: Array, logits: Array, piece: int, sweeps: int,
-    pairs: int, trials: int, work: float, widest: int, now: Array,
+    pairs: int, trials: int, work: float, widest: int, now: Array, stop: Array,
 ) -> bool:  # fmt: skip
     """Improve a choice without solving more than `piece` terminals; False where it can not span.
 
@@ -261,18 +262,20 @@ def search_block(
         if total == np.inf:
             if turn > 0:  # what was begun with holds trees that the reduction ruled out
                 now[:] = False
-            total = flip_search(n, start, terminals, length, order, rank, -1, -1, True, 0, now)
+            total = flip_search(
+                n, start, terminals, length, order, rank, -1, -1, True, 0, now, stop
+            )
     if total == np.inf:
         return False
     limit = min(piece, WIDEST_PIECE)
     if limit >= LEAST_PIECE:
-        region_search(n, start, terminals, length, limit, sweeps, work, widest, now)
+        region_search(n, start, terminals, length, limit, sweeps, work, widest, now, stop)
     begun = total_length(length, now)
     gained = begun < total * (1.0 - LEAST)  # or no single flip helps, as before
-    total = flip_search(n, start, terminals, length, order, rank, -1, -1, gained, pairs, now)
-    total = disturbed_search(n, start, terminals, length, keys, rank, trials, now, total)
+    total = flip_search(n, start, terminals, length, order, rank, -1, -1, gained, pairs, now, stop)
+    total = disturbed_search(n, start, terminals, length, keys, rank, trials, now, total, stop)
     if limit >= LEAST_PIECE and total < begun * (1.0 - LEAST):
-        region_search(n, start, terminals, length, limit, sweeps, work, widest, now)
+        region_search(n, start, terminals, length, limit, sweeps, work, widest, now, stop)
     return True
 
 
@@ -280,12 +283,12 @@ def search_block(
 def decide(
     points: Array, start: Array, terminals: Array, length: Array, places: Array, logits: Array,
     gaps: bool, drop: float, piece: int, sweeps: int, pairs: int, trials: int, work: float,
-    widest: int,
+    widest: int, stop: Array,
 ) -> tuple[Array, Array]:  # fmt: skip
     """Return Steiner points and edges of the tree chosen from a scored list.
 
     With `gaps`, trees across wide gaps come to the list before. All edges of the spanning tree
-    stay; the logits of a crowded list are taken for nothing.
+    stay; the logits of a crowded list are taken for nothing. Once stop[0] is set it makes haste.
     """
     n = points.shape[0]
     if length.size > CROWDED * n:
@@ -300,7 +303,7 @@ def decide(
     chosen = np.zeros(length.size, np.bool_)
     choose(
         n, start, terminals, length, logits, keep, piece, sweeps, pairs, trials, work, widest,
-        chosen,
+        chosen, stop,
     )  # fmt: skip
     spots, links = union(n, start, terminals, places, caterpillar_edges(start), chosen)
     return spots, links
@@ -324,19 +327,22 @@ def solve_learned(
     widest: int,
     first: int,
     last: int,
+    stop: Array,
 ) -> None:
     """Solve instances first..last-1 of (B, n, 2) points.
 
     Writes the number of points of each tree (terminals and Steiner points), its Steiner points
-    and its edges.
+    and its edges. Once stop[0] is set it makes haste: no network, and no search.
     """
     n = points.shape[1]
     for b in range(first, last):
         start, terminals, length, places = list_grown(points[b], largest)
-        logits = scores(points[b], start, terminals, length, places, weights)[0]
+        logits = np.zeros(length.size, np.float32)
+        if stop[0] == 0:
+            logits = scores(points[b], start, terminals, length, places, weights)[0]
         spots, links = decide(
             points[b], start, terminals, length, places, logits, gaps, drop, piece, sweeps, pairs,
-            trials, work, widest,
+            trials, work, widest, stop,
         )  # fmt: skip
         sizes[b] = n + spots.shape[0]
         steiner[b, : spots.shape[0]] = spots

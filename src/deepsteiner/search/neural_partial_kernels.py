@@ -218,7 +218,7 @@ def grow_branches(
     the length that connects the three otherwise.
     """
     room = 8 * (last - first) + 64
-    while True:
+    while True:  # until there is room for all of them
         rows, names = np.empty((room, WIDTH)), np.empty((room, 3), np.int64)
         instead = np.empty(room)
         count = _fill_branches(

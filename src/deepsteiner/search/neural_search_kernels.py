@@ -137,13 +137,13 @@ def _adopt(taken: Array, count: int, now: Array) -> None:
 @njit(cache=True, nogil=True)
 def flip_search(
     n: int, start: Array, terminals: Array, length: Array, order: Array, rank: Array, one: int,
-    two: int, singles: bool, pairs: int, now: Array,
+    two: int, singles: bool, pairs: int, now: Array, stop: Array,
 ) -> float:  # fmt: skip
     """Flip two trees and complete; flip single trees and up to `pairs` pairs while that helps.
 
     Both are tried by `rank`, over and over until none is left that helps, or four times as many
-    pairs were tried; single ones only where they are wanted. Returns the length, infinite where
-    the first step finds no tree; then `now` stays.
+    pairs were tried, or until stop[0] is set; single ones only where they are wanted. Returns the
+    length, infinite where the first step finds no tree; then `now` stays.
     """
     m = length.size
     reach, seen, taken = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
@@ -160,7 +160,7 @@ def flip_search(
         tries = m if stage == 0 else min(pairs, m * (m - 1) // 2)
         quiet, rest = 0, 4 * tries if stage > 0 else 64 * m
         j, k = 0, 1
-        while quiet < tries and rest > 0:
+        while quiet < tries and rest > 0 and stop[0] == 0:
             f, g = rank[k - 1], -1
             if stage > 0:
                 f, g = rank[k], rank[j]
@@ -186,17 +186,20 @@ def flip_search(
 @njit(cache=True, nogil=True)
 def disturbed_search(
     n: int, start: Array, terminals: Array, length: Array, keys: Array, rank: Array, trials: int,
-    now: Array, best: float,
+    now: Array, best: float, stop: Array,
 ) -> float:  # fmt: skip
     """Flip two random trees under varied prices, then single ones; keep what is shorter.
 
-    Of many trees there are fewer trials. Returns the length. The variation is always the same.
+    Of many trees there are fewer trials, and none once stop[0] is set. Returns the length. The
+    variation is always the same.
     """
     m = length.size
     varied, then = np.empty(m), np.empty(m, np.bool_)
     trials = trials * USUAL // max(m, USUAL)
     state = np.uint64(0x9E3779B97F4A7C15)
     for _ in range(trials):
+        if stop[0] != 0:
+            break
         for f in range(m):
             state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
             varied[f] = keys[f] * (1.0 + VARIED * float(state >> np.uint64(40)) / (1 << 24))
@@ -206,7 +209,7 @@ def disturbed_search(
         then[:] = now
         total = flip_search(
             n, start, terminals, length, sorted_order(varied), rank, one,
-            two if two != one else -1, True, 0, then,
+            two if two != one else -1, True, 0, then, stop,
         )  # fmt: skip
         if total < best * (1.0 - LEAST):
             best = total

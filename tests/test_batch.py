@@ -55,14 +55,6 @@ def test_trivial_members_are_optimal():
     assert solutions[1].gap == 0
 
 
-def test_worker_processes_give_the_same_trees():
-    batch = [RNG.random((n, 2)) for n in (70, 71, 72, 73)]
-    one = ds.solve_many(batch, "greedy", workers=1)
-    two = ds.solve_many(batch, "greedy", workers=2)
-    assert (one.lengths == two.lengths).all()
-    assert (one.trees.edges == two.trees.edges).all()
-
-
 def test_threads_give_the_same_trees_in_the_same_order():
     batch = RNG.random((500, 12, 2))
     one = ds.solve_many(batch, "greedy", workers=1)

@@ -68,6 +68,6 @@ def test_with_two_workers_other_processes_solve_them(name, solved_here):
 def test_a_fault_in_another_process_names_the_instance(solved_here):
     batch = np.stack(BATCHES["one size"])
     batch[3, 7] = batch[3, 2]
-    with pytest.raises(PointsError, match="instance 3: .*rows 2 and 7 are equal"):
+    with pytest.raises(PointsError, match=r"instance 3: .*rows 2 and 7 are equal"):
         ds.solve_many(batch, "mst", workers=2, duplicates="raise")
     assert solved_here == []

@@ -330,7 +330,7 @@ class TestReport:
             x, y, wide = float(label.get("x")), float(label.get("y")), 6.0 * len(label.text)
             left = x - {"start": 0.0, "middle": wide / 2, "end": wide}[label.get("text-anchor")]
             boxes.append((left, y - 10, left + wide, y))
-            assert 0 <= left
+            assert left >= 0
             assert left + wide <= 900
             assert 10 <= y <= 560
         for a, b in itertools.combinations(boxes, 2):

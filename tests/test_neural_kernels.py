@@ -135,8 +135,8 @@ def test_terminals_and_pairs_as_partial_trees(around):
 
 
 def is_narrow(partial: Partial) -> bool:
-    """Whether an interval may lie between two samples."""
-    return abs(cmath.phase(partial.high / partial.low)) <= 2 * STEP
+    """Whether an interval may hold no more than two samples."""
+    return abs(cmath.phase(partial.high / partial.low)) <= 3 * STEP + 1e-9
 
 
 def test_branches_are_pairs_joined_by_a_third(around):

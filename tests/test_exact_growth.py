@@ -516,6 +516,19 @@ def test_angles_are_ruled_out_for_a_reason(grown, kind):
     assert found > 10
 
 
+def test_among_many_terminals_only_what_is_sure_is_ruled_out():
+    """Of more than so many terminals only some are looked at for one that lies ahead."""
+    grown = Grown(2.0 * np.random.default_rng(0).random((300, 2)) - 1.0)
+    assert grown.n > march_kernels.AHEAD_SCAN
+    free = 0
+    for row in np.random.default_rng(1).permutation(list(grown.branches))[:60].tolist():
+        for u in grown.samples(row, 5):
+            if not ahead_is_blocked(grown, row, u):
+                free += 1
+                assert ruled_out(grown, "ahead", row, u) <= 0.0
+    assert free > 100
+
+
 def crosses(grown: Grown, row: int, u: complex) -> bool:
     """Whether the branch is no tree in this direction: then nothing needs to be ruled out."""
     node = grown.placed(row, u)

@@ -132,7 +132,11 @@ def test_time_limits_hold_on_larger_instances(method):
 @every_method
 def test_trace_is_json(method):
     solution = ds.solve(POINTS, method, trace=True)
-    assert isinstance(solution.info["trace"], list)
+    steps = solution.info["trace"]
+    assert isinstance(steps, list)
+    assert steps
+    assert all(isinstance(step, dict) and step for step in steps)
+    assert json.loads(json.dumps(steps)) == steps
     json.dumps(solution.info)
     assert "trace" not in ds.solve(POINTS, method).info
 

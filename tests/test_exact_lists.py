@@ -556,6 +556,46 @@ def test_supports_and_cores(seed):
             assert within[f] == len(core & set(one))
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_sets_are_trimmed_to_terminals_of_degree_above_one(seed):
+    """Inside the set, one by one; the violation is that of the definition and never falls."""
+    n = 9
+    rng = np.random.default_rng(seed)
+    sets, _ = drawn(seed, n, 9)
+    start, terminals = packed(sets)
+    x = rng.choice([0.0, 0.25, 0.5, 0.75, 1.0], len(sets))
+    first, lists = prune_kernels.incidence(n, start, terminals, np.ones(len(sets), np.bool_))
+
+    def violation(some: set[int]) -> float:
+        filled = sum(v * max(0, len(some & set(one)) - 1) for v, one in zip(x, sets, strict=True))
+        return filled - (len(some) - 1)
+
+    given = set(rng.choice(n, 7, replace=False).tolist())
+    kept = set(given)
+    while True:
+        degree = {
+            v: sum(
+                value
+                for value, one in zip(x, sets, strict=True)
+                if v in one and len(kept & set(one)) > 1
+            )
+            for v in kept
+        }
+        weak = [v for v in kept if degree[v] <= 1.0 + 1e-9]
+        if not weak:
+            break
+        kept.discard(weak[0])
+    members, scratch = np.array([*given, 0, 0]), np.zeros(len(sets), np.int64)
+    size, found = separation_kernels.trim_set(
+        members, len(given), start, terminals, x, first, lists, scratch
+    )
+    assert set(members[:size].tolist()) == kept
+    assert not scratch.any()
+    if kept:
+        assert found == pytest.approx(violation(kept), abs=1e-9)
+        assert found >= violation(given) - 1e-9
+
+
 def test_stored_sets_are_different_and_fit():
     sets, bounds, label = np.empty(10, np.int64), np.zeros(4, np.int64), np.zeros(8, np.int64)
     count = 0

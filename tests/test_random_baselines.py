@@ -8,6 +8,7 @@ import pytest
 import deepsteiner as ds
 from deepsteiner.classic import bereta_tree_kernels, rand_kernels
 from deepsteiner.core.candidates import CandidateOptions, candidate_points
+from deepsteiner.core.method import instance_seed
 from deepsteiner.core.mst import minimum_spanning_tree
 from deepsteiner.core.points import Frame
 from deepsteiner.core.random_kernels import new_state, next_below, next_normal, next_uniform
@@ -105,6 +106,26 @@ def test_rand2_draws_all_candidates_alike():
         trace = ds.solve(points, "rand2", seed=seed, trace=True, k_star=3).info["trace"]
         first.add(tuple(np.round(trace[0]["chosen"], 9)))
     assert len(first) == 12
+
+
+def test_every_instance_has_its_own_stream():
+    """It depends on the points and on the seed, and on nothing else."""
+    rng = np.random.default_rng(0)
+    several = rng.random((50, 6, 2))
+    streams = {instance_seed(points, seed) for points in several for seed in (0, 1, 2**62)}
+    assert len(streams) == 150
+    assert all(0 <= stream < 2**63 for stream in streams)
+    assert instance_seed(several[3].copy(), 7) == instance_seed(several[3], 7)
+
+
+def test_instances_of_a_batch_get_different_random_points():
+    """One instance and its mirror image: the same numbers would be mirrored points."""
+    points = np.random.default_rng(4).random((10, 2)) - 0.5
+    for seed in range(5):
+        one, two = ds.solve_many([points, -points], "rand1", seed=seed, distribution="box")
+        assert not np.array_equal(one.steiner_points, two.steiner_points)
+        if len(one.steiner_points) == len(two.steiner_points):
+            assert not np.allclose(one.steiner_points, -two.steiner_points)
 
 
 def test_gaps_of_the_baselines(golden):

@@ -262,7 +262,8 @@ class TestRunner:
         "settings", [{"workers": 0}, {"single": -1}, {"seed": -1}, {"device": "tpu"}]
     )
     def test_bad_settings(self, settings):
-        with pytest.raises(OptionError):
+        (name,) = settings
+        with pytest.raises(OptionError, match=f"{name} must be"):
             Bench(**settings)
 
     def test_a_count_below_one(self):

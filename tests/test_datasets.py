@@ -30,9 +30,10 @@ def test_instances_do_not_depend_on_count_or_chunks(kind: str) -> None:
     many = datasets.generate(kind, 6, 1500, seed=3)
     assert (many[:5] == few.points).all()
     assert (many[1100] == np.asarray(many.points)[1100]).all()
-    for size in (1, 700, 1024, 5000):
-        if size > 1:
-            assert (np.concatenate(list(many.iter_chunks(size))) == many.points).all()
+    for size in (700, 1024, 5000):
+        assert (np.concatenate(list(many.iter_chunks(size))) == many.points).all()
+    assert [len(chunk) for chunk in few.iter_chunks(1)] == [1] * 5
+    assert (np.concatenate(list(few.iter_chunks(1))) == few.points).all()
     assert sum(1 for _ in few) == 5
     assert (few[-1] == few[4]).all()
 

@@ -50,7 +50,8 @@ def spanning_edges(points: np.ndarray) -> list[tuple[tuple[int, ...], float]]:
 def random_list(seed: int, n: int, extra: int, largest: int = 5, near: bool = False) -> FullTrees:
     """Spanning edges and random sets whose lengths are around that of their own spanning tree."""
     rng = np.random.default_rng(seed)
-    points = rng.integers(0, 9, (n, 2)) / 4.0 - 1.0 + rng.random((n, 2)) * 1e-3 * (seed % 3)
+    cells = np.stack(np.divmod(rng.permutation(81)[:n], 9), axis=1)  # distinct, with ties
+    points = cells / 4.0 - 1.0 + rng.random((n, 2)) * 1e-3 * (seed % 3)
     entries = spanning_edges(points)
     known = {frozenset(members) for members, _ in entries}
     for _ in range(extra):
@@ -316,7 +317,7 @@ def test_start_is_never_lost() -> None:
     assert again.length == pytest.approx(full.length, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(2, 6))
+@pytest.mark.parametrize("seed", range(3, 8))
 def test_a_start_allows_to_leave_out_spanning_edges(seed: int) -> None:
     trees = random_list(seed, 12, 150, largest=3)
     best = concatenate(trees)

@@ -121,6 +121,33 @@ def test_integer_grids_against_every_topology(points):
     assert_complete(sorted(points))
 
 
+def nearly_regular(rng):
+    """Points around a polygon or on a small grid, a little moved: several full trees of one set."""
+    n = int(rng.integers(4, 7))
+    if rng.random() < 0.3:
+        cells = rng.permutation([(x, y) for x in range(3) for y in range(2)])[:n]
+        return cells + 0.2 * rng.random((n, 2))
+    angles = 2 * np.pi * np.arange(n) / n + 0.3 * rng.random(n)
+    return np.column_stack([rng.uniform(0.8, 1.2) * np.cos(angles), np.sin(angles)])
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_nearly_regular_points_against_every_topology(seed):
+    assert_complete(nearly_regular(np.random.default_rng(seed)))
+
+
+def test_no_listed_tree_is_shorter_than_it_can_be():
+    rng = np.random.default_rng(11)
+    seen = 0
+    for _ in range(60):
+        points = unit(nearly_regular(rng))
+        lengths = all_lengths(points)
+        for subset, length in listed(generate(points)).items():
+            assert length >= lengths[subset] * (1 - 1e-10)
+            seen += len(subset) > 3
+    assert seen > 20
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_six_points_against_every_topology(seed):
     rng = np.random.default_rng(seed)
@@ -298,16 +325,16 @@ def test_a_forbidden_swap_always_shortens_the_tree():
 
     random = np.random.default_rng(2)
     found = 0
-    for _ in range(150):
-        a, b, c, d = random.exponential(size=4) ** random.choice([0.5, 1.0, 2.0])
-        edge = random.random() * (a + b + c + d) / 5
+    for _ in range(600):
+        a, b, c, d = random.exponential(size=4) ** random.choice([0.5, 1.0, 2.0, 4.0])
+        edge = random.random() ** random.choice([1.0, 2.0, 4.0]) * (a + b + c + d) / 5
         if kernels.swap_gain(edge, a, b, c, d) <= kernels.CLEAR:
             continue
         found += 1
         ends = [a * SIXTH.conjugate() ** 2, b * SIXTH**2, edge + c / SIXTH, edge + d * SIXTH]
         lengths = all_lengths([(end.real, end.imag) for end in ends])
         assert shortest(4, lengths) < edge + a + b + c + d
-    assert found > 30
+    assert found > 120
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,14 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
 
 
+def test_there_are_examples_and_snippets():
+    """So that what follows runs something."""
+    assert len(list((ROOT / "examples").glob("*.py"))) > 1
+    assert blocks("python")
+    assert blocks("console")
+    assert any("print(" in block for block in blocks("python"))
+
+
 @pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
 def test_example_runs(script, tmp_path):
     done = subprocess.run(

@@ -54,6 +54,7 @@ def test_the_short_papers_recipe_keeps_network_and_loss():
 
 
 def test_every_shipped_configuration_loads():
+    assert len(config.shipped_names()) > 20
     for name in config.shipped_names():
         root = PretrainConfig if name.startswith("tsp") else Config
         config.load([name], root=root)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.errors import InternalError, OptionError, PointsError, UnknownMethodError
+from deepsteiner.core.options import parse
+from deepsteiner.registry import get_method
 from limit_checks import check_limits
 
 METHODS = list(ds.methods())
@@ -136,7 +139,11 @@ def test_limits_hold_on_tight_clusters(method, monkeypatch):
 @every_method
 def test_trace_is_json(method):
     solution = ds.solve(POINTS, method, trace=True)
-    assert isinstance(solution.info["trace"], list)
+    steps = solution.info["trace"]
+    assert isinstance(steps, list)
+    assert steps
+    assert all(isinstance(step, dict) and step for step in steps)
+    assert json.loads(json.dumps(steps)) == steps
     json.dumps(solution.info)
     assert "trace" not in ds.solve(POINTS, method).info
 
@@ -163,14 +170,41 @@ def test_unknown_options_list_the_valid_ones(method):
 
 
 @every_method
-def test_every_declared_option_is_described(method):
+def test_every_method_and_option_is_described(method):
     info = ds.methods()[method]
     assert info.name == method
     assert info.summary
     assert info.guarantee
+    declared = {field.name for field in fields(get_method(method, {}).module.Options)}
+    assert {option.name for option in info.options} == declared
     for option in info.options:
-        assert option.help
-        assert option.default is None or option.type
+        assert len(option.help.split()) >= 2, option.name
+        assert option.type, option.name
+        if option.choices is not None and isinstance(option.default, str):
+            assert option.default in option.choices
+
+
+@every_method
+def test_every_option_takes_its_default_and_no_other_kind_of_value(method):
+    options = get_method(method, {}).module.Options
+    for option in ds.methods()[method].options:
+        assert parse(options, {option.name: option.default}, method=method) == options()
+        with pytest.raises(OptionError, match=rf"{option.name!r} .* must be") as caught:
+            parse(options, {option.name: object()}, method=method)
+        assert option.type in str(caught.value) or option.choices
+        for limit, beyond in ((option.minimum, -1), (option.maximum, 1)):
+            if limit is not None:
+                with pytest.raises(OptionError, match=f"{option.name!r} .* must be at"):
+                    parse(options, {option.name: limit + beyond}, method=method)
+
+
+def test_some_method_has_options_with_limits_and_choices():
+    """So that the tests above have something to look at."""
+    options = [option for info in ds.methods().values() for option in info.options]
+    assert len(options) > 20
+    assert any(option.minimum is not None for option in options)
+    assert any(option.maximum is not None for option in options)
+    assert any(option.choices is not None for option in options)
 
 
 BAD_ARGUMENTS = [

@@ -245,8 +245,14 @@ def test_a_stop_gives_a_tree():
 def test_trace_has_improvements():
     points = np.random.default_rng(3).random((60, 2))
     solution = ds.solve(points, "neural", trace=True)
-    steps = [record["step"] for record in solution.info["trace"]]
-    assert steps[0] == "start"
+    trace = solution.info["trace"]
+    assert trace[0]["step"] == "start"
+    assert all(record["saving"] > 0 for record in trace)
+    spanning = ds.solve(points, "mst").length
+    assert trace[0]["length"] + trace[0]["saving"] == pytest.approx(spanning)
+    for before, after in itertools.pairwise(trace):
+        assert after["length"] == pytest.approx(before["length"] - after["saving"])
+    assert trace[-1]["length"] == pytest.approx(solution.length)
 
 
 @pytest.mark.parametrize(

@@ -403,17 +403,17 @@ def test_scale_and_grid_points(points, seed, scale):
 
 
 @pytest.mark.parametrize(
-    "edges",
+    ("edges", "fault"),
     [
-        [[0, 1], [1, 2]],  # too few
-        [[0, 3], [1, 3], [0, 1]],  # a cycle
-        [[0, 3], [1, 3], [2, 4]],  # no such node
-        [[0, 3], [1, 3], [2, -1]],
+        ([[0, 1], [1, 2]], "has 3 edges"),
+        ([[0, 3], [1, 3], [0, 1]], "do not connect"),  # a cycle
+        ([[0, 3], [1, 3], [2, 4]], "a node that does not exist"),
+        ([[0, 3], [1, 3], [2, -1]], "a node that does not exist"),
     ],
 )
-def test_what_is_not_a_tree_is_refused(edges):
+def test_what_is_not_a_tree_is_refused(edges, fault):
     for method in (relax, refine):
-        with pytest.raises(DeepSteinerError):
+        with pytest.raises(DeepSteinerError, match=fault):
             method(np.eye(3, 2), [[0.1, 0.1]], edges)
 
 

@@ -11,9 +11,9 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Delaunay
 
 import deepsteiner as ds
-from deepsteiner.core.mst import _edges_of, path_through_strips
+from deepsteiner.core.mst import _edges_of, minimum_spanning_tree, path_through_strips
 from deepsteiner.core.progress import Monitor
-from deepsteiner.core.trees import pack_one
+from deepsteiner.core.trees import pack_one, tree_length
 from deepsteiner.core.triangulation import TILED_FROM, Triangulation, triangulate
 from deepsteiner.core.waiting import Stopped, Watch
 
@@ -195,6 +195,15 @@ def test_a_reserve_is_kept_back():
 def test_a_path_through_strips_is_a_tree():
     for points in (cloud("uniform", 5000), cloud("uniform", 50) * [0.0, 1.0]):
         pack_one(points, np.empty((0, 2)), path_through_strips(points)).check()
+
+
+def test_a_path_through_strips_is_not_much_longer_than_the_spanning_tree():
+    """About 45 % on uniform points; up one strip and down the next, not along one axis."""
+    for seed in range(3):
+        points = cloud("uniform", 4000, seed)
+        path = tree_length(points, path_through_strips(points))
+        shortest = tree_length(points, minimum_spanning_tree(points))
+        assert shortest < path < 1.7 * shortest
 
 
 @pytest.mark.parametrize("method", ["mst", "local", "smith", "thompson"])

@@ -364,10 +364,9 @@ class _Concatenation:
         from .lp_branch import CONVERGED, BranchAndCut
 
         began = time.perf_counter()
-        others = self.best_length - job.length()
-        elsewhere = sum(other.bound for other in self.jobs) + float(
-            self.whole.length[self.chosen].sum()
-        )
+        fixed = float(self.whole.length[self.chosen].sum())
+        others = fixed + sum(other.length() for other in self.jobs)
+        elsewhere = fixed + sum(other.bound for other in self.jobs)
 
         def tick(length: float, bound: float) -> bool:
             whole_length = min(self.best_length, others + length)

@@ -115,6 +115,7 @@ def zoo() -> dict[str, np.ndarray]:
     rng = np.random.default_rng(7)
     lattice = np.stack(np.meshgrid(np.arange(4.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
     circle = 2 * np.pi * np.arange(12) / 12
+    ring = np.linspace(0, 2 * np.pi, 6)
     spread = rng.random((10, 2))
     angle = 2 * np.pi / 3
     clusters = np.concatenate([centre + 1e-9 * rng.random((4, 2)) for centre in spread])
@@ -146,6 +147,9 @@ def zoo() -> dict[str, np.ndarray]:
         "collapsing pair": np.array([[1e-20, 0.0], [2e-20, 0.0], [1.0, 0.0], [0.5, 0.8]]),
         "tiny": spread * 1e-300,
         "huge": (spread - 0.5) * 1e149,
+        "denormal": rng.integers(-1000, 1000, (9, 2)) * 5e-324,
+        "next to 2**53": 2.0**53 - rng.integers(0, 50, (7, 2)),
+        "closed ring": np.stack((np.cos(ring), np.sin(ring)), axis=1),
     }
 
 

@@ -28,6 +28,9 @@ class Options:
     )
 
 
+# The largest coordinate of a random point in the frame, whose own points are at most 1.
+FARTHEST = 2.0**1000
+
 INFO = MethodInfo(
     name="rand1",
     summary="adds 0 to n - 2 random points (the paper's Rand-1 baseline)",
@@ -76,11 +79,16 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 
 
 def _where(points: FloatArray, frame: Frame, options: Options) -> tuple[FloatArray, FloatArray]:
-    """Return, in the frame, the box (low, high), or the mean and deviation of the normal."""
+    """Return, in the frame, the box (low, high), or the mean and deviation of the normal.
+
+    Beside points of the size of denormal numbers, the unit square is cut to what a frame can hold.
+    """
     if options.distribution == "box":
         return points.min(axis=0), points.max(axis=0)
-    if options.distribution == "normal":
-        mean = frame.into(np.array([[0.5, 0.5]]))[0]
-        return mean, np.full(2, 0.2 / frame.unit)
-    low, high = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
-    return low, high
+    with np.errstate(over="ignore", divide="ignore"):
+        if options.distribution == "normal":
+            mean = frame.into(np.array([[0.5, 0.5]]))[0]
+            low, high = mean, np.full(2, 0.2) / frame.unit
+        else:
+            low, high = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    return np.clip(low, -FARTHEST, FARTHEST), np.clip(high, -FARTHEST, FARTHEST)

@@ -17,6 +17,9 @@ LENGTH_TOLERANCE = 1e-9
 # Angles at Steiner points may differ from 120 degrees by this many radians, plus what rounding
 # of the coordinates themselves does to an edge of that length.
 ANGLE_TOLERANCE = 1e-6
+# Steiner points are known to this many roundings of the largest coordinate: the constructions that
+# place them have several steps, and refinement calls positions equal that are closer than that.
+POSITION_ROUNDINGS = 64
 # Coordinates with fewer digits than this, relative to the extent, cannot hold a Steiner point next
 # to its neighbour: both may be rounded to the same place.
 COARSE = 1e-10
@@ -234,7 +237,8 @@ def _check_angles(
     allowed = np.full(len(coordinates), ANGLE_TOLERANCE)
     with np.errstate(divide="ignore", invalid="ignore"):
         np.add.at(sums, both[:, 0], np.where(norm > 0, vector.T / norm, 0.0).T)
-        np.add.at(allowed, both[:, 0], 8 * spacing / norm)  # infinite at edges of no length
+        # Infinite at edges of no length.
+        np.add.at(allowed, both[:, 0], POSITION_ROUNDINGS * spacing / norm)
     error = np.hypot(sums[:, 0], sums[:, 1])
     if (error > allowed).any():
         node = int(np.argmax(error - allowed))

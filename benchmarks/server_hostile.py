@@ -3,8 +3,8 @@
 Run: python benchmarks/server_hostile.py                    (about 3 minutes)
      python benchmarks/server_hostile.py --requests 200 --connections 50 --streams 50
 
-Everything happens on this machine, against a server that is started for it. `/healthz` is asked a
-hundred times a second by a process of its own, so that it shows when the server holds others up.
+Everything happens on this machine, against a server that is started for it. A process of its own
+fetches `/healthz` up to a hundred times a second, which shows when the server holds others up.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HALF_BODY = request("/api/solve", b'{"points":', Content_Length="1000")
 
 
 class Watch:
-    """A process that asks /healthz again and again; afterwards, how long it took when."""
+    """A process that fetches /healthz again and again; afterwards, how long it took when."""
 
     def __init__(self, port: int) -> None:
         command = [sys.executable, __file__, "--watch", str(port)]
@@ -60,7 +60,7 @@ class Watch:
 
 
 def watch(port: int) -> None:
-    """Ask until a line comes in; print when each answer was asked for and how long it took."""
+    """Fetch until a line comes in; print when each request began and how long it took."""
     rows = []
     print("watching", flush=True)
     os.set_blocking(0, False)

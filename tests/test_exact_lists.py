@@ -177,6 +177,29 @@ def check_blocks(sets: Sets, root: int) -> int:
     return int(blocks)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_contraction_renames_and_drops_what_closes_a_cycle(seed):
+    n = 9
+    rng = np.random.default_rng(seed)
+    sets, _ = drawn(seed, n, 14)
+    start, terminals = packed(sets)
+    merged, label = np.arange(n), list(range(n))
+    for _ in range(3):
+        a, b = rng.choice(n, 2, replace=False).tolist()
+        merged[prune_kernels.find_root(merged, a)] = prune_kernels.find_root(merged, b)
+        label = [label[a] if old == label[b] else old for old in label]
+    alive = rng.random(len(sets)) < 0.8
+    before, contracted = alive.copy(), np.full(len(terminals), -1)
+    prune_kernels.contract(start, terminals, merged, alive, contracted)
+    for f, one in enumerate(sets):
+        closes = len({label[v] for v in one}) < len(one)
+        assert alive[f] == (before[f] and not closes)
+        if alive[f]:
+            roots = [prune_kernels.find_root(merged, v) for v in one]
+            assert contracted[start[f] : start[f + 1]].tolist() == roots
+    assert alive.sum() < before.sum()
+
+
 def connected(n: int, sets: Sets) -> list[set[int]]:
     """Return the connected parts of n vertices under some sets."""
     found = [{v} for v in range(n)]

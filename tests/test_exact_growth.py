@@ -1,7 +1,6 @@
-"""How branches grow and close, against trees built by Melzak's construction and brute force.
+"""How branches grow, against trees built by Melzak's construction and brute force.
 
-The twin of a branch is a nested pair of terminals. Directions are complex numbers of length one;
-places follow from circles and lines alone, reasons to drop a direction from looking at everything.
+Reasons to drop a direction are found by looking at everything.
 """
 
 from __future__ import annotations
@@ -9,8 +8,6 @@ from __future__ import annotations
 import cmath
 import itertools
 import math
-from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 import pytest
@@ -18,144 +15,18 @@ import pytest
 from deepsteiner.exact import (
     bottleneck_kernels,
     branch_kernels,
-    closing_kernels,
     growth_kernels,
     march_kernels,
     reach_kernels,
-    rebuild_kernels,
-    swap_kernels,
 )
 from deepsteiner.exact import forest_kernels as store
-from deepsteiner.exact.generate import _Generation
-
-SIXTH = cmath.exp(-1j * math.pi / 3)
-LOOSE = 1e-9
-
-
-def framed(points: np.ndarray) -> np.ndarray:
-    return points - (points.min(axis=0) + points.max(axis=0)) / 2
-
-
-def cross(a: complex, b: complex) -> float:
-    return (a.conjugate() * b).imag
-
-
-def dot(a: complex, b: complex) -> float:
-    return (a.conjugate() * b).real
-
-
-@dataclass
-class Node:
-    """A vertex of a placed branch: where it is, what is below it, and the terminals there."""
-
-    place: complex
-    terminals: frozenset[int]
-    row: int
-    children: list[Node] = field(default_factory=list)
-
-    def vertices(self) -> list[Node]:
-        return [self, *(v for child in self.children for v in child.vertices())]
-
-    def edges(self) -> list[tuple[Node, Node]]:
-        own = [(self, child) for child in self.children]
-        return own + [edge for child in self.children for edge in child.edges()]
-
-    def length(self) -> float:
-        return sum(abs(a.place - b.place) for a, b in self.edges())
-
-
-class Grown:
-    """A finished generation and its twin's view of it."""
-
-    def __init__(self, points: np.ndarray) -> None:
-        run = _Generation(framed(points), None)
-        assert run.grow(None)
-        self.run = run
-        self.n = len(points)
-        self.points, self.gaps, self.cells, self.frame = run.ground
-        self.z = [complex(x, y) for x, y in self.points]
-        self.shape, self.link, self.members, self.stack, self.work = run.forest
-        self.first = run.levels.first
-        self.count = int(run.state[growth_kernels.BRANCH_COUNT])
-        self.branches = range(self.n, self.count)
-        tree_link, tree_length, _ = run.trees
-        self.known = {
-            frozenset((*self.terminals(branch), int(root))): float(tree_length[tree])
-            for tree, (branch, root, _) in enumerate(
-                tree_link[: run.state[growth_kernels.TREE_COUNT]].tolist()
-            )
-        }
-
-    @cached_property
-    def bottleneck(self) -> np.ndarray:
-        """Bottleneck distances, by Floyd and Warshall's algorithm."""
-        widest = np.abs(np.subtract.outer(self.z, self.z))
-        for k in range(self.n):
-            widest = np.minimum(widest, np.maximum(widest[:, k, None], widest[None, k]))
-        return widest
-
-    def size(self, row: int) -> int:
-        return int(self.link[row, store.SIZE])
-
-    def children(self, row: int) -> tuple[int, int]:
-        return int(self.link[row, store.LEFT]), int(self.link[row, store.RIGHT])
-
-    def terminals(self, row: int) -> list[int]:
-        begin = int(self.link[row, store.START])
-        return self.members[begin : begin + self.size(row)].tolist()
-
-    def equilateral(self, row: int) -> complex:
-        if self.size(row) == 1:
-            return self.z[row]
-        left, right = (self.equilateral(child) for child in self.children(row))
-        return left + (right - left) * SIXTH
-
-    def circle(self, row: int, pair: tuple[int, int] | None = None) -> tuple[complex, complex]:
-        """Return the equilateral point and the centre of the circle of a branch or a new pair."""
-        left, right = (self.equilateral(child) for child in pair or self.children(row))
-        top = left + (right - left) * SIXTH
-        return top, (left + right + top) / 3
-
-    def placed(self, row: int, u: complex, pair: tuple[int, int] | None = None) -> Node:
-        """Return a branch left in direction u: lines through its equilateral points."""
-        if self.size(row) == 1 and pair is None:
-            return Node(self.z[row], frozenset([row]), row)
-        top, centre = self.circle(row, pair)
-        place = top + 2 * dot(centre - top, u) * u
-        below = []
-        for child, turn in zip(pair or self.children(row), (SIXTH, SIXTH.conjugate()), strict=True):
-            below.append(self.placed(child, u * turn))
-        return Node(place, frozenset().union(*(b.terminals for b in below)), row, below)
-
-    def interval(self, row: int) -> tuple[complex, complex]:
-        return parts_of(self.shape[row])
-
-    def inside(self, row: int, u: complex, slack: float = 0.0) -> bool:
-        """Return whether a branch may be left in direction u; terminals always may."""
-        if self.size(row) == 1:
-            return True
-        a, b = self.interval(row)
-        return cross(a, u) >= -slack and cross(u, b) >= -slack and dot(a, u) > 0
-
-    def samples(self, row: int, count: int = 9) -> list[complex]:
-        a, b = self.interval(row)
-        width = cmath.phase(b / a)
-        return [a * cmath.exp(1j * width * t) for t in np.linspace(0.0, 1.0, count)]
+from grown import LOOSE, SIXTH, Grown, Node, cross, dot, grown_from, is_swappable, parts_of
+from melzak import spanning
 
 
 @pytest.fixture(scope="module", params=["uniform", "grid", "clusters"])
 def grown(request) -> Grown:
-    rng = np.random.default_rng(5)
-    points = 2.0 * rng.random((18, 2)) - 1.0
-    if request.param == "grid":
-        cells = rng.permutation(25)[:14]
-        points = np.stack(np.divmod(cells, 5), axis=1) / 4.0 - 0.5
-    if request.param == "clusters":
-        points = rng.choice([-0.8, 0.8], (14, 2)) + 0.1 * rng.random((14, 2))
-    made = Grown(points)
-    assert made.count > 2 * made.n
-    assert len(made.known) > 5
-    return made
+    return grown_from(request.param)
 
 
 def test_branches_are_full_trees_in_all_their_directions(grown):
@@ -198,15 +69,6 @@ def test_what_is_stored_about_a_branch(grown):
         assert grown.terminals(row) == sorted(one + two)
         assert not set(one) & set(two)
         assert grown.link[row, store.MASK] == sum(1 << t for t in one + two)
-
-
-def spanning(distance: np.ndarray, terminals: list[int]) -> float:
-    inside, total = terminals[:1], 0.0
-    while len(inside) < len(terminals):
-        length, new = min((distance[a, b], b) for a in inside for b in terminals if b not in inside)
-        inside.append(new)
-        total += float(length)
-    return total
 
 
 def test_bounds_are_the_cheapest_known_ways_to_reconnect(grown):
@@ -304,11 +166,6 @@ def test_siblings_are_in_the_box_they_are_looked_for_in(grown, is_left):
     assert touched > 0
 
 
-def parts_of(shape: np.ndarray) -> tuple[complex, complex]:
-    ax, ay, bx, by = shape[store.AX : store.BY + 1]
-    return complex(ax, ay), complex(bx, by)
-
-
 def within_reach(grown: Grown, pair: tuple[int, int], ends: tuple[complex, complex]) -> bool:
     """Whether in some direction neither new edge is longer than its branch can need."""
     width = cmath.phase(ends[1] / ends[0])
@@ -331,17 +188,6 @@ def side_links(grown: Grown, node: Node) -> dict[int, float]:
     between = grown.bottleneck[np.ix_(left, right)]
     near = dict(zip(left, between.min(axis=1), strict=True))
     return near | dict(zip(right, between.min(axis=0), strict=True))
-
-
-def is_swappable(above: Node, below: Node, further: list[complex]) -> bool:
-    """The swap test on the edge between two Steiner points; `further` are the ends above."""
-    way = below.place - above.place
-    ends = sorted(
-        (child.place - below.place for child in below.children), key=lambda v: cross(way, v)
-    )
-    others = sorted((end - above.place for end in further), key=lambda v: cross(way, v))
-    lengths = [abs(v) for v in (*ends, *others)]
-    return swap_kernels.swap_gain(abs(way), *lengths) > 0.5 * swap_kernels.CLEAR
 
 
 def reasons(grown: Grown, node: Node) -> list[str]:
@@ -550,197 +396,6 @@ def test_final_intervals_are_not_ruled_out_in_their_middle(grown):
         for kind in ("turn", "ahead")
     )
     assert free > len(grown.branches)
-
-
-# Closing.
-
-
-def test_lunes_against_all_terminals(grown):
-    rng = np.random.default_rng(2)
-    empty = 0
-    for _ in range(500):
-        p, q = (complex(*(2.4 * rng.random(2) - 1.2)) for _ in range(2))
-        q = p + rng.choice([0.1, 0.5, 1.0]) * (q - p)
-        skip = rng.integers(-1, grown.n, 2).tolist()
-        if rng.random() < 0.5:
-            p = grown.z[skip[0]] if skip[0] >= 0 else p
-        length = abs(p - q)
-        farther = [max(abs(z - p), abs(z - q)) for t, z in enumerate(grown.z) if t not in skip]
-        excess = march_kernels.lune_excess(
-            grown.points, grown.cells, grown.frame, p.real, p.imag, q.real, q.imag, *skip
-        )
-        if min(farther) < length - LOOSE:
-            assert excess == pytest.approx(length - min(farther), abs=1e-12)
-        elif min(farther) > length + LOOSE:
-            assert excess < -store.TIE
-            empty += 1
-    assert 50 < empty < 450
-
-
-def all_trees(grown: Grown):
-    """Yield (branch, root, its tree) wherever a terminal lies in a direction of a branch."""
-    for row in grown.branches:
-        top, _ = grown.circle(row)
-        for root in range(max(grown.terminals(row)) + 1, grown.n):
-            way = grown.z[root] - top
-            if abs(way) > LOOSE:
-                yield row, root, grown.placed(row, way / abs(way))
-
-
-def test_closing_lengths(grown):
-    """A terminal closes a branch if it lies ahead and neither the edge nor the tree is long."""
-    closed = refused = 0
-    for row, root, node in all_trees(grown):
-        top, _ = grown.circle(row)
-        way = grown.z[root] - top
-        edge = abs(way) - abs(node.place - top)
-        link = float(grown.bottleneck[grown.terminals(row), root].min())
-        bound = float(grown.shape[row, store.BOUND])
-        clear = [edge - store.MIN_EDGE, link - edge, bound + link - abs(way)]
-        a, b = grown.interval(row)
-        clear += [cross(a, way), cross(way, b), dot(a, way)]
-        if min(map(abs, clear)) < LOOSE:
-            continue
-        found = closing_kernels.closing_length(grown.shape, row, root, link)
-        expected = abs(way) if min(clear) > 0 else -1.0
-        assert found == pytest.approx(expected, rel=1e-12)
-        closed, refused = closed + (found > 0), refused + (found < 0)
-    assert closed > 5
-    assert refused > 20
-
-
-def test_splitting_in_the_root(grown):
-    finite = 0
-    for row, root, _ in all_trees(grown):
-        expected = 0.0
-        for child in grown.children(row):
-            own = frozenset((*grown.terminals(child), root))
-            direct = abs(grown.z[child] - grown.z[root]) if grown.size(child) == 1 else math.inf
-            expected += min(direct, grown.known.get(own, math.inf))
-        arrays = (grown.shape, grown.link, grown.members, *grown.run.trees)
-        assert closing_kernels.split_cost(*arrays, row, root) == pytest.approx(expected)
-        finite += math.isfinite(expected)
-    assert finite > 10
-
-
-def test_placed_trees_are_melzaks(grown):
-    spots, ends, below = np.empty((60, 2)), np.empty((60, 2), np.int64), np.empty(60, np.int64)
-    placed = 0
-    for row, root, node in itertools.islice(all_trees(grown), 0, None, 3):
-        total = rebuild_kernels.place_tree(
-            grown.points, grown.shape, grown.link, grown.members, grown.stack, row, root,
-            spots, ends, below,
-        )  # fmt: skip
-        size = grown.size(row)
-        own = [*grown.terminals(row), root]
-        expected = sorted(
-            (round(v.place.real, 9), round(v.place.imag, 9)) for v in node.vertices() if v.children
-        )
-        found = [complex(x, y) for x, y in spots[: 2 * size]]
-        assert found[: size + 1] == pytest.approx([grown.z[t] for t in own])
-        steiner = sorted((round(v.real, 9), round(v.imag, 9)) for v in found[size + 1 :])
-        assert np.allclose(steiner, expected, atol=1e-8)
-        assert total == pytest.approx(node.length() + abs(grown.z[root] - node.place))
-        pairs = [*node.edges(), (Node(grown.z[root], frozenset(), root), node)]
-        links = {frozenset(nearest_of(found, v.place) for v in pair) for pair in pairs}
-        if min(abs(a - b) for a, b in itertools.combinations(found, 2)) > LOOSE:
-            assert {frozenset(edge) for edge in ends[: 2 * size - 1].tolist()} == links
-        for (_, vertex), under in zip(ends[: 2 * size - 1], below[: 2 * size - 1], strict=True):
-            side = {t for t in own if is_below(ends[: 2 * size - 1], vertex, own.index(t))}
-            assert set(grown.terminals(int(under))) == side
-            others = [t for t in own if t not in side]
-            cheapest = grown.bottleneck[np.ix_(sorted(side), others)].min()
-            link = rebuild_kernels.side_link(
-                grown.gaps, grown.link, grown.members, row, root, int(under)
-            )
-            assert link == pytest.approx(cheapest, rel=1e-12)
-        placed += 1
-    assert placed > 20
-
-
-def nearest_of(spots: list[complex], place: complex) -> int:
-    return min(range(len(spots)), key=lambda k: abs(spots[k] - place))
-
-
-def is_below(edges: np.ndarray, vertex: int, other: int) -> bool:
-    """Whether a vertex is reached from another by edges that lead down."""
-    while other != vertex:
-        above = edges[edges[:, 1] == other, 0]
-        if len(above) == 0:
-            return False
-        other = int(above[0])
-    return True
-
-
-def test_final_tests_against_all_pairs(grown):
-    """Edges, shortcuts between vertices and lunes of closed trees, looked at one by one."""
-    spots, ends, below = np.empty((60, 2)), np.empty((60, 2), np.int64), np.empty(60, np.int64)
-    verdicts = []
-    for row, root, node in all_trees(grown):
-        size = grown.size(row)
-        tree = Node(grown.z[root], node.terminals | {root}, root, [node])
-        if abs(tree.length() - abs(grown.z[root] - grown.circle(row)[0])) > 1e-9:
-            continue  # edges that cross: closing would have refused it
-        rebuild_kernels.place_tree(
-            grown.points, grown.shape, grown.link, grown.members, grown.stack, row, root,
-            spots, ends, below,
-        )  # fmt: skip
-        clear = clearances(grown, tree)
-        if min(map(abs, clear)) < LOOSE:
-            continue
-        needed = rebuild_kernels.tree_may_be_needed(
-            grown.points, grown.gaps, grown.cells, grown.frame, grown.link, grown.members,
-            row, root, spots, ends, below, np.zeros((2 * size, 2 * size)),
-        )  # fmt: skip
-        assert needed == (min(clear) > 0)
-        verdicts.append(needed)
-    assert len(verdicts) > 10
-    assert True in verdicts
-    assert False in verdicts
-
-
-def clearances(grown: Grown, tree: Node) -> list[float]:
-    """By how much each condition on a closed tree holds (negative: it does not)."""
-    found = []
-    every = tree.vertices()
-    for parent, child in tree.edges():
-        length = abs(parent.place - child.place)
-        others = sorted(tree.terminals - child.terminals)
-        found.append(grown.bottleneck[np.ix_(sorted(child.terminals), others)].min() - length)
-        found += [
-            max(abs(z - parent.place), abs(z - child.place)) - length
-            for t, z in enumerate(grown.z)
-            if not (parent is tree and t == tree.row)
-            and not (not child.children and t == child.row)
-        ]
-        found.append(length - store.MIN_EDGE)
-        under = set(map(id, child.vertices()))
-        for v, w in itertools.product(every, repeat=2):
-            if id(v) in under and id(w) not in under and not (v is child and w is parent):
-                found.append(abs(v.place - w.place) - length)
-    return found
-
-
-def test_closed_trees_that_are_better_swapped(grown):
-    verdicts = []
-    for row, root, node in all_trees(grown):
-        tree = Node(grown.z[root], node.terminals | {root}, root, [node])
-        if abs(tree.length() - abs(grown.z[root] - grown.circle(row)[0])) > 1e-9:
-            continue
-        expected = any(
-            is_swappable(
-                node, child, [one.place for one in node.children if one is not child] + [tree.place]
-            )
-            for child in node.children
-            if child.children
-        )
-        found = swap_kernels.is_better_swapped(
-            grown.shape, grown.link, row, grown.points[root, 0], grown.points[root, 1]
-        )
-        assert found == expected
-        verdicts.append(found)
-    assert sum(verdicts) > 2
-    assert sum(verdicts) < len(verdicts) - 5
 
 
 def test_the_middle_of_two_directions():

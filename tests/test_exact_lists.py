@@ -1,4 +1,4 @@
-"""Reductions, partitions and bounds of lists of full Steiner trees, against plain Python."""
+"""Reductions, orders and bounds of lists of full Steiner trees, against plain Python."""
 
 from __future__ import annotations
 
@@ -15,100 +15,12 @@ from deepsteiner.exact import (
     separation_kernels,
     small_frontier_kernels,
     small_kernels,
-    small_partition_kernels,
     small_solve_kernels,
 )
 from deepsteiner.exact.concat_frontier import solve_by_frontier
 from deepsteiner.exact.concat_piece import Piece
-
-Sets = list[list[int]]
-
-
-def drawn(seed: int, n: int, extra: int, largest: int = 4) -> tuple[Sets, np.ndarray]:
-    """Return a random tree of edges and some more sets, with lengths that compete."""
-    rng = np.random.default_rng(seed)
-    sets = [[int(rng.integers(v)), v] for v in range(1, n)]
-    for _ in range(extra):
-        sets.append(rng.choice(n, int(rng.integers(2, largest + 1)), replace=False).tolist())
-    return sets, lengths_of(sets, rng)
-
-
-def rings(seed: int, extra: int) -> tuple[Sets, np.ndarray]:
-    """Return three rings of edges that share one vertex each with the next, and sets inside."""
-    rng = np.random.default_rng(seed)
-    groups = [[0, 1, 2], [2, 3, 4, 5], [5, 6, 7]]
-    sets = [[a, b] for one in groups for a, b in zip(one, [*one[1:], one[0]], strict=True)]
-    for _ in range(extra):
-        one = groups[int(rng.integers(3))]
-        sets.append(rng.choice(one, int(rng.integers(2, len(one) + 1)), replace=False).tolist())
-    return sets, lengths_of(sets, rng)
-
-
-def lengths_of(sets: Sets, rng: np.random.Generator) -> np.ndarray:
-    return np.array([(len(one) - 1) * rng.uniform(0.5, 1.5) for one in sets])
-
-
-def packed(sets: Sets) -> tuple[np.ndarray, np.ndarray]:
-    start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
-    return start, np.array([v for one in sets for v in one], np.int64)
-
-
-def labels_after(n: int, sets: Sets) -> list[int] | None:
-    """Return which vertices some sets join, or None if they close a cycle."""
-    label = list(range(n))
-    for one in sets:
-        joined = {label[v] for v in one}
-        if len(joined) < len(one):
-            return None
-        label = [min(joined) if old in joined else old for old in label]
-    return label
-
-
-def best_trees(n: int, sets: Sets, lengths: np.ndarray) -> tuple[float, list[set[int]]]:
-    """Return the least length of a tree and all trees that have it, by trying all choices."""
-    best, found = math.inf, []
-
-    def extend(k: int, chosen: list[int]) -> None:
-        nonlocal best, found
-        label = labels_after(n, [sets[f] for f in chosen])
-        if label is None:
-            return
-        if len(set(label)) == 1:
-            total = float(lengths[chosen].sum())
-            if total < best - 1e-9:
-                best, found = total, []
-            if total < best + 1e-9:
-                found.append(set(chosen))
-            return
-        if k < len(sets):
-            extend(k + 1, [*chosen, k])
-            extend(k + 1, chosen)
-
-    extend(0, [])
-    return best, found
-
-
-def minimax(n: int, sets: Sets, lengths: np.ndarray) -> np.ndarray:
-    """Bottleneck distances over the sets of two."""
-    widest = np.full((n, n), np.inf)
-    np.fill_diagonal(widest, 0.0)
-    for one, length in zip(sets, lengths, strict=True):
-        if len(one) == 2:
-            a, b = one
-            widest[a, b] = widest[b, a] = min(widest[a, b], length)
-    for k in range(n):
-        widest = np.minimum(widest, np.maximum(widest[:, k, None], widest[None, k]))
-    return widest
-
-
-def spanning(distance: np.ndarray, vertices: list[int]) -> float:
-    inside, total = list(vertices[:1]), 0.0
-    while len(inside) < len(vertices):
-        length, new = min((distance[a, b], b) for a in inside for b in vertices if b not in inside)
-        inside.append(new)
-        total += float(length)
-    return total
-
+from list_twins import Sets, best_trees, connected, drawn, labels_after, minimax, packed, rings
+from melzak import spanning
 
 # Reductions.
 
@@ -177,13 +89,27 @@ def check_blocks(sets: Sets, root: int) -> int:
     return int(blocks)
 
 
-def connected(n: int, sets: Sets) -> list[set[int]]:
-    """Return the connected parts of n vertices under some sets."""
-    found = [{v} for v in range(n)]
-    for one in sets:
-        touched = [part for part in found if part & set(one)]
-        found = [part for part in found if not part & set(one)] + [set().union(*touched)]
-    return found
+@pytest.mark.parametrize("seed", range(8))
+def test_contraction_renames_and_drops_what_closes_a_cycle(seed):
+    n = 9
+    rng = np.random.default_rng(seed)
+    sets, _ = drawn(seed, n, 14)
+    start, terminals = packed(sets)
+    merged, label = np.arange(n), list(range(n))
+    for _ in range(3):
+        a, b = rng.choice(n, 2, replace=False).tolist()
+        merged[prune_kernels.find_root(merged, a)] = prune_kernels.find_root(merged, b)
+        label = [label[a] if old == label[b] else old for old in label]
+    alive = rng.random(len(sets)) < 0.8
+    before, contracted = alive.copy(), np.full(len(terminals), -1)
+    prune_kernels.contract(start, terminals, merged, alive, contracted)
+    for f, one in enumerate(sets):
+        closes = len({label[v] for v in one}) < len(one)
+        assert alive[f] == (before[f] and not closes)
+        if alive[f]:
+            roots = [prune_kernels.find_root(merged, v) for v in one]
+            assert contracted[start[f] : start[f + 1]].tolist() == roots
+    assert alive.sum() < before.sum()
 
 
 @pytest.mark.parametrize("ringed", [False, True])
@@ -341,152 +267,6 @@ def test_closing_orders(seed):
     assert sorted(best.tolist()) == list(range(len(sets)))
     assert min(works) <= least <= works[terminals[0]]
     assert any(plain_closing_order(n, sets, root) == (best.tolist(), least) for root in range(n))
-
-
-# Partitions of a frontier.
-
-
-def partition_key(groups: list[list[int]]) -> int:
-    """Number the groups by their first slot, four bits a slot."""
-    key = 0
-    for number, group in enumerate(sorted(groups, key=min)):
-        for s in group:
-            key |= number << (4 * s)
-    return key
-
-
-def random_groups(rng, slots: list[int]) -> list[list[int]]:
-    names = rng.integers(0, 1 + len(slots), len(slots))
-    return [
-        [s for s, name in zip(slots, names, strict=True) if name == wanted]
-        for wanted in sorted(set(names.tolist()))
-    ]
-
-
-def test_keys_of_partitions():
-    rng = np.random.default_rng(0)
-    for _ in range(300):
-        slots = sorted(rng.choice(15, int(rng.integers(1, 16)), replace=False).tolist())
-        groups = random_groups(rng, slots)
-        names = rng.permutation(32)  # any labels below 32
-        label = np.full(16, 31)
-        for group, name in zip(groups, names, strict=False):
-            label[group] = name
-        found = np.empty(16, np.int64)
-        count = small_partition_kernels.list_slots(sum(1 << s for s in slots), found)
-        assert found[:count].tolist() == slots
-        assert small_partition_kernels.pack(label, found, count) == partition_key(groups)
-
-
-def test_slots_close_unless_a_part_would_be_left_alone():
-    rng = np.random.default_rng(1)
-    verdicts = []
-    for _ in range(500):
-        slots = sorted(rng.choice(15, int(rng.integers(1, 7)), replace=False).tolist())
-        groups = random_groups(rng, slots)
-        label = np.zeros(16, np.int64)
-        for number, group in enumerate(groups):
-            label[group] = number
-        closing = [s for s in slots if rng.random() < 0.5]
-        stays = [s for s in slots if s not in closing]
-        active, leaves = (sum(1 << s for s in some) for some in (slots, closing))
-        found = small_partition_kernels.close_slots(label, active, leaves)
-        # At the very end everything closes, and that is the one whole tree.
-        alone = not all(set(group) & set(stays) for group in groups)
-        assert found == (not alone if stays else len(groups) == 1)
-        verdicts.append(found)
-    assert 50 < sum(verdicts) < 450
-
-
-def test_states_keep_the_cheapest_way():
-    rng = np.random.default_rng(2)
-    table = np.full(64, -1, np.int64)
-    keys, costs, nodes = np.empty(64, np.int64), np.empty(64), np.empty(64, np.int64)
-    known: dict[int, tuple[float, int]] = {}
-    count = 0
-    for node in range(400):
-        key, cost = int(rng.integers(30)) << 33 | 5, float(rng.random())
-        count = small_partition_kernels.insert_state(
-            key, cost, node, table, keys, costs, nodes, count
-        )
-        if key not in known or cost < known[key][0]:
-            known[key] = (cost, node)
-    assert count == len(known) == 30
-    for k in range(count):
-        assert (costs[k], nodes[k]) == known[int(keys[k])]
-
-
-def near_table(rng) -> np.ndarray:
-    """Ultrametric distances between slots, as bottleneck distances are."""
-    points = rng.random((16, 2))
-    widest = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
-    for k in range(16):
-        widest = np.minimum(widest, np.maximum(widest[:, k, None], widest[None, k]))
-    return widest
-
-
-def test_detours_are_spanning_trees_of_parts():
-    rng = np.random.default_rng(3)
-    for _ in range(200):
-        near = near_table(rng)
-        slots = np.array(sorted(rng.choice(15, 8, replace=False).tolist()) + [0] * 8)
-        groups = random_groups(rng, slots[:8].tolist())
-        label = np.zeros(16, np.int64)
-        for number, group in enumerate(groups):
-            label[group] = number
-        chosen = [number for number in range(len(groups)) if rng.random() < 0.6] or [0]
-        distance = np.array([[near[np.ix_(a, b)].min() for b in groups] for a in groups])
-        found = small_partition_kernels.detour(
-            label, sum(1 << number for number in chosen), slots, 8, near.ravel()
-        )
-        assert found == pytest.approx(spanning(distance, chosen), rel=1e-12)
-
-
-def splits(group: list[int]):
-    for k in range(1, len(group)):
-        for part in itertools.combinations(group, k):
-            if group[0] in part:
-                yield list(part), [s for s in group if s not in part]
-
-
-def test_dominated_partitions_are_dropped_and_no_others():
-    rng = np.random.default_rng(4)
-    slots = [0, 2, 3, 7, 11]
-    dropped = 0
-    for _ in range(60):
-        near = 0.3 * near_table(rng)
-        layer: dict[int, tuple[float, list[list[int]]]] = {}
-        for _ in range(40):
-            groups = random_groups(rng, slots)
-            layer.setdefault(partition_key(groups), (float(rng.uniform(0.5, 1.5)), groups))
-        table = np.full(256, -1, np.int64)
-        keys, costs, nodes = np.empty(256, np.int64), np.empty(256), np.empty(256, np.int64)
-        count = 0
-        for node, (key, (cost, _)) in enumerate(layer.items()):
-            count = small_partition_kernels.insert_state(
-                key, cost, node, table, keys, costs, nodes, count
-            )
-        expected = {}
-        for node, (key, (cost, groups)) in enumerate(layer.items()):
-            better = any(
-                layer.get(
-                    partition_key([*(g for g in groups if g is not group), one, two]), (9.0,)
-                )[0]
-                + near[np.ix_(one, two)].min()
-                < cost
-                for group in groups
-                for one, two in splits(group)
-            )
-            if not better:
-                expected[key] = (cost, node)
-        active = sum(1 << s for s in slots)
-        kept = small_partition_kernels.drop_dominated(
-            active, near.ravel(), table, keys, costs, nodes, count
-        )
-        found = {int(keys[k]): (costs[k], nodes[k]) for k in range(kept)}
-        assert found == expected
-        dropped += count - kept
-    assert dropped > 60
 
 
 # Bounds and cuts.

@@ -150,7 +150,7 @@ class WindowSearch:
             fresh, told = float(saved[told:done].sum()), done
             return self.on_saving(phase, done, total, fresh)
 
-        at_once = max(1, 1000 // how.size)
+        at_once = max(1, 300 // how.size)
         for flips in self.workers.map(solve, len(saved), at_once, tell, phase, heavy, leave):
             self.picked[flips] = ~self.picked[flips]
         return float(saved[:told].sum())

@@ -80,7 +80,7 @@ class Measured:
 def measure(method: str, points: np.ndarray, limit: float) -> Measured:
     """Solve once and note every report."""
     for thread in threading.enumerate():  # a long call that a limit cut off ends by itself
-        if thread.name == THREAD_NAME:
+        if thread.name.startswith(THREAD_NAME):
             thread.join()
     times = [(time.perf_counter(), time.process_time())]
 

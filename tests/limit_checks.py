@@ -63,7 +63,7 @@ def observe(
 def quiet() -> None:
     """Wait for calls that an earlier run has left behind."""
     for thread in threading.enumerate():
-        if thread.name == THREAD_NAME:
+        if thread.name.startswith(THREAD_NAME):
             thread.join(20)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 import time
 
 import numpy as np
@@ -133,6 +134,20 @@ def test_slow_items_are_heard_of_meanwhile():
             lambda *_: time.sleep(0.2), 1, 1, lambda *told: calls.append(told) or True, "", True
         )
     assert len(calls) >= 3
+
+
+def test_a_slow_item_can_be_left_behind():
+    release, ended = threading.Event(), []
+
+    def run(first, last):
+        ended.append(release.wait(60))
+
+    with Workers(1) as workers:
+        spans = workers.map(run, 5, 1, lambda *told: False, "some", True, True)
+        assert spans == []
+        assert workers.map(lambda *span: span, 2, 2, None, "", True) == [(0, 2)]
+    assert ended == []  # nobody has waited for it
+    release.set()
 
 
 def test_an_error_in_a_slice_is_raised():

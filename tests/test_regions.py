@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from deepsteiner.core.progress import Monitor
 from deepsteiner.core.waiting import Stopped, Watch
+from deepsteiner.search import regions, windows
 from deepsteiner.search.listing import list_trees, survey
 from deepsteiner.search.regions import Changes, RegionPass, acceptable, run_pass
 from deepsteiner.search.workers import Workers
@@ -182,7 +183,28 @@ def test_a_pass_does_not_depend_on_the_threads():
     assert np.array_equal(*found)
 
 
-def test_a_stopped_pass_leaves_a_tree():
+def test_heavy_passes_on_copies_choose_the_same(monkeypatch):
+    listing = listed(700, 6)
+    first, found = greedy(listing), []
+    for few in (0, 10**6):
+        picked, told = first.copy(), []
+        monkeypatch.setattr(windows, "FEW", few)
+        monkeypatch.setattr(regions, "FEW", few)
+        with Workers(2) as workers:
+            search = windows.WindowSearch(listing, picked, workers, lambda *_: True)
+            told.append(search.run(0, windows.Pass(100, 1e6)))
+            told.append(
+                run_pass(listing, picked, 1, RegionPass(100, 1e6), workers, lambda *_: True)
+            )
+        assert sum(told) > 0.0
+        lost = listing.length[first].sum() - listing.length[picked].sum()
+        assert sum(told) == pytest.approx(lost, rel=1e-9)
+        found.append(picked)
+    assert np.array_equal(*found)
+
+
+@pytest.mark.parametrize("work", [1e5, 1e6])
+def test_a_stopped_pass_leaves_a_tree(work):
     listing = listed(600, 4)
     trees = (listing.start, listing.terminals)
     for calls in (1, 2, 3):
@@ -193,7 +215,7 @@ def test_a_stopped_pass_leaves_a_tree():
 
         before = listing.length[picked].sum()
         with Workers(2) as workers:
-            saved = run_pass(listing, picked, 0, RegionPass(40), workers, tell)
+            saved = run_pass(listing, picked, 0, RegionPass(40, work), workers, tell)
         assert is_tree(600, as_lists(*trees, picked))
         assert listing.length[picked].sum() == pytest.approx(before - saved, rel=1e-9)
 

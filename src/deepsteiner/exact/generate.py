@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from deepsteiner.core.errors import PointsError
+from deepsteiner.core.waiting import Stopped, waited
 from deepsteiner.exact.fst import FullTrees
 
 KeepGoing = Callable[[str, int, int], bool]
@@ -18,6 +19,10 @@ DENSE_LIMIT = 1500
 """Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
+LONG_COPY = 50_000
+"""Branches from which on it takes long to copy them."""
+WAITING = "making room"
+"""What is told meanwhile, which does not count as work."""
 
 
 def generate(
@@ -162,36 +167,53 @@ class _Generation:
         while True:
             status = kernel(size)
             if status == growth.BRANCHES_FULL:
-                self._add_branch_room()
+                try:
+                    self.forest, self.levels = self._waited(self._with_branch_room)
+                except Stopped:
+                    return False
             elif status == growth.TREES_FULL:
                 self._add_tree_room()
-            if self.keep_going is not None:
-                done = int(self.state[growth.POSITION])
-                if not self.keep_going(phase, done, int(self.state[growth.BRANCH_COUNT])):
-                    return False
+            if not self._go_on(phase):
+                return False
             if status == growth.DONE:
                 return True
 
-    def _add_branch_room(self) -> None:
+    def _go_on(self, phase: str) -> bool:
+        from deepsteiner.exact import growth_kernels as growth
+
+        if self.keep_going is None:
+            return True
+        done, total = self.state[[growth.POSITION, growth.BRANCH_COUNT]].tolist()
+        return self.keep_going(phase, done, total)
+
+    def _waited(self, copy: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
+        """Return what a call copies; where that is much, the user hears of it meanwhile."""
+        if self.keep_going is None or len(self.forest.link) < LONG_COPY:
+            return copy()
+        return waited(copy, lambda: self._go_on(WAITING))
+
+    def _with_branch_room(self) -> tuple[Any, Any]:
+        """Return forest and levels with room for more branches; nothing is changed."""
         from deepsteiner.exact import growth_kernels as growth
 
         forest, rows, members = self.forest, len(self.forest.link), len(self.forest.members)
         few_rows = self.state[growth.BRANCH_COUNT] > 0.8 * rows
         few_members = self.state[growth.MEMBER_COUNT] > 0.8 * members
-        # Copying takes long enough to be noticed: copy only what is nearly full, if that is clear.
+        # Copy only what is nearly full, if that is clear.
         if few_members or not few_rows:
-            self.forest = forest._replace(members=_enlarged(forest.members, 2 * members))
+            forest = forest._replace(members=_enlarged(forest.members, 2 * members))
         if few_members and not few_rows:
-            return
+            return forest, self.levels
         rows *= 2
-        self.forest = self.forest._replace(
+        forest = forest._replace(
             shape=_enlarged(forest.shape, rows), link=_enlarged(forest.link, rows)
         )
-        self.levels = self.levels._replace(
+        levels = self.levels._replace(
             items=_enlarged(self.levels.items, rows),
             spots=_enlarged(self.levels.spots, rows),
             filters=_enlarged(self.levels.filters, rows),
         )
+        return forest, levels
 
     def _add_tree_room(self) -> None:
         from deepsteiner.exact import forest_kernels as store

@@ -163,7 +163,9 @@ class _Solve:
             _log.warning("%s", error)
 
     def _go_on(self, phase: str, done: int, total: int) -> bool:
-        self.slices += 1
+        from .generate import WAITING
+
+        self.slices += phase != WAITING
         if self._out_of_work():
             return False
         return self.request.monitor.report(phase, done, total, self.length, self.bound)

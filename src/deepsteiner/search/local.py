@@ -260,15 +260,15 @@ class LocalSearch:
 
         Where its work is used up, what it has found so far serves if that goes beyond our own.
         """
-        from ..exact.generate import generate
+        from ..exact import generate as exact
 
         self.slices, self.most = 0.0, GROWTH_SLICES + GROWTH_SLICES_A_POINT * len(ground.points)
 
         def go_on(phase: str, done: int, total: int) -> bool:
-            self.slices += 1.0
+            self.slices += phase != exact.WAITING
             return self._tell(phase, done, total) and self.slices < self.most
 
-        trees = generate(ground.points, max_size=self.effort.grown_largest, keep_going=go_on)
+        trees = exact.generate(ground.points, max_size=self.effort.grown_largest, keep_going=go_on)
         if self.slices >= self.most and np.diff(trees.start).max() <= self.effort.largest:
             return None
         return Listing(

@@ -162,7 +162,7 @@ def _described(
         given = [gone[0], *incident, unit, scratch(), first, last]
         return first, last, *kernels.relations(start, terminals, length, *given), rows
 
-    return states, workers.map(begin, m, 4 * SLICE, tell, "features")
+    return states, workers.map(begin, m, 2 * SLICE, tell, "features")
 
 
 def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:

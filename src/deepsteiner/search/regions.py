@@ -12,7 +12,7 @@ from ..core.points import FloatArray, IntArray
 from ..core.progress import Monitor
 from ..core.waiting import Stopped, Watch
 from .listing import Listing
-from .windows import Flags, cells_of
+from .windows import FEW, Flags, cells_of, changed
 from .workers import Workers
 
 
@@ -72,26 +72,32 @@ def run_pass(
     regions, heard = len(bounds) - 1, 0
     saved = np.zeros(regions)
     scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
-    given = (*trees, listing.length, picked, *own, order, bounds)
+    heavy = how.work > RegionPass.work
+    leave = heavy and len(listing) <= FEW
 
     def solve(first: int, last: int) -> Any:
-        span = [first, last, how.work, how.widest]
-        some = [*given, *span, *hung, scratch(), saved[first:last]]
-        return kernels.solve_apart(*some)
+        flags = picked.copy() if leave else picked
+        given = [*trees, listing.length, flags, *own, order, bounds, first, last]
+        given += [how.work, how.widest, *hung, scratch(), saved[first:last]]
+        return *kernels.solve_apart(*given), changed(flags, picked)
 
     def tell(phase: str, done: int, total: int) -> bool:
         nonlocal heard
         fresh, heard = float(saved[heard:done].sum()), done
         return on_saving(phase, done, total, fresh)
 
-    at_once, heavy = max(1, 500 // how.size), how.work > RegionPass.work
-    changes = Changes.of(workers.map(solve, regions, at_once, tell, phase, heavy))
+    parts = workers.map(solve, regions, max(1, 500 // how.size), tell, phase, heavy, leave)
+    if not parts:
+        return 0.0
+    for *_, flips in parts:
+        picked[flips] = ~picked[flips]
+    changes = Changes.of(parts)
     take = acceptable(changes, *trees, picked, hung)
-    changed = changes.changed[np.repeat(take, np.diff(changes.rows))]
-    picked[changed] = ~picked[changed]
+    flips = changes.changed[np.repeat(take, np.diff(changes.rows))]
+    picked[flips] = ~picked[flips]
     more = float(changes.gains[take].sum())
     on_saving(phase, heard, regions, more)
-    return float(saved.sum()) + more
+    return float(saved[:heard].sum()) + more
 
 
 def _cut(

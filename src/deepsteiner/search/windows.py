@@ -17,7 +17,10 @@ from .listing import Listing
 from .workers import Tell, Workers
 
 ROUNDS = 4
+# Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
+FEW = 200_000
 Flags = NDArray[np.bool_]
+_NOWHERE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -131,17 +134,28 @@ class WindowSearch:
         saved = np.zeros(len(first) - 1)
         told = 0
 
-        def solve(low: int, high: int) -> None:
+        heavy = how.work > Pass.work
+        leave = heavy and len(listing) <= FEW
+
+        def solve(low: int, high: int) -> IntArray:
+            flags = self.picked.copy() if leave else self.picked
             solve_windows(
-                *trees, listing.length, self.picked, *self.own, first, members, low, high,
-                how.work, how.widest, self._scratch(), saved,
+                *trees, listing.length, flags, *self.own, first, members, low, high, how.work,
+                how.widest, self._scratch(), saved,
             )  # fmt: skip
+            return changed(flags, self.picked)
 
         def tell(phase: str, done: int, total: int) -> bool:
             nonlocal told
             fresh, told = float(saved[told:done].sum()), done
             return self.on_saving(phase, done, total, fresh)
 
-        heavy = how.work > Pass.work
-        self.workers.map(solve, len(saved), max(1, 1000 // how.size), tell, phase, heavy)
-        return float(saved.sum())
+        at_once = max(1, 300 // how.size)
+        for flips in self.workers.map(solve, len(saved), at_once, tell, phase, heavy, leave):
+            self.picked[flips] = ~self.picked[flips]
+        return float(saved[:told].sum())
+
+
+def changed(flags: Flags, picked: Flags) -> IntArray:
+    """Return where a copy of the flags differs from them; nowhere where it is none."""
+    return _NOWHERE if flags is picked else np.flatnonzero(flags != picked)

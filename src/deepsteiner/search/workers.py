@@ -9,6 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
+from ..core.waiting import THREAD_NAME
+
 T = TypeVar("T")
 Tell = Callable[[str, int, int], bool]
 
@@ -25,7 +27,11 @@ class Workers:
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
-        self._pool = ThreadPoolExecutor(threads)  # starts no thread before it is used
+        self._pool = self._new_pool()
+
+    def _new_pool(self) -> ThreadPoolExecutor:
+        """Return a pool; it starts no thread before it is used."""
+        return ThreadPoolExecutor(self.threads, thread_name_prefix=THREAD_NAME)
 
     def __enter__(self) -> Workers:
         return self
@@ -53,12 +59,14 @@ class Workers:
         tell: Tell | None = None,
         phase: str = "",
         heavy: bool = False,
+        leave: bool = False,
     ) -> list[Any]:
         """Call run(first, last) over 0..total; return the results in order.
 
         Slices begin with `step` items and grow or shrink to take STEP_SECONDS (APART_SECONDS with
         several threads). Where `tell` says no, the rest is left out. Where even one item may be
-        `heavy`, `tell` hears of it meanwhile.
+        `heavy`, `tell` hears of it meanwhile; with `leave` a slice that is then under way is left
+        to end by itself, unseen: it must not write to anything that is still needed.
         """
         results: list[Any] = []
         slices: deque[tuple[int, Future[tuple[float, Any]]]] = deque()
@@ -75,6 +83,9 @@ class Workers:
             last, future = slices[0]
             if wait((future,), POLL_SECONDS).not_done:
                 going = going and (tell is None or tell(phase, done, total))
+                if leave and not going:
+                    self._leave()
+                    break
                 continue
             slices.popleft()
             spent, result = future.result()
@@ -85,6 +96,11 @@ class Workers:
                 slices.pop()
             step = max(1, min(4 * size, int(size * seconds / max(spent, 1e-6))))
         return results
+
+    def _leave(self) -> None:
+        """Go on without the threads that are still at work."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        self._pool = self._new_pool()
 
     def _begin(
         self, apart: bool, run: Callable[[int, int], Any], first: int, last: int

@@ -428,7 +428,7 @@ class TestCommandLine:
         [
             (["bench"], "give --dataset and --method"),
             (["bench", "-d", "D1", "-m", "mst", "-O", "x.csv"], "must be a .jsonl file"),
-            (["bench", "-d", "D1", "-m", "mst", "--optima", "no.npz"], "no.npz cannot be read"),
+            (["bench", "-d", "D1", "-m", "mst", "--optima", "no.npz"], "no.npz does not exist"),
             (["bench", "-d", "D1", "-m", "mst", "--device", "tpu"], "device must be"),
             (["bench", "--plan", "paper", "--only", "zzz"], "no row of the plan matches"),
             (["tables", "-t", "12"], "unknown table '12'"),

@@ -202,9 +202,8 @@ def test_the_server_tells_faults_from_bad_input(monkeypatch, capfd, error, statu
         raise error
 
     answers = []
-    one = worker.Worker(None, -1)
-    monkeypatch.setitem(worker.tasks.TASKS, "some", task)
-    monkeypatch.setattr(one, "_refuse", lambda job, code, sentence: answers.append(code))
-    one._serve(1, "some", {})
+    one = worker.Worker(None, -1, {"some": task})
+    monkeypatch.setattr(one, "reply", lambda job, kind, number, body: answers.append(number))
+    one.serve(worker.Request(1, "some", pickle.dumps({}), b"", streams=False))
     assert answers == [status]
     assert ("Traceback" in capfd.readouterr().err) == (status == 500)

@@ -23,7 +23,7 @@ PATIENCE = 20.0
 
 @pytest.fixture(scope="module")
 def server():
-    limits = {"head_seconds": 1.0, "answer_seconds": 1.5, "body_seconds": 6.0, "connections": 12}
+    limits = {"head_seconds": 1.0, "answer_seconds": 4.0, "body_seconds": 6.0, "connections": 12}
     with serving(workers=1, **limits) as server:
         server.solve()
         yield server

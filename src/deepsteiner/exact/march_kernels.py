@@ -79,11 +79,10 @@ def lune_excess(
         for k in range(cells[base + column_low], cells[base + column_high + 1]):
             z = cells[k]
             zx, zy = points[z, 0], points[z, 1]
-            to_p = (zx - px) * (zx - px) + (zy - py) * (zy - py) + strict_p
-            to_q = (zx - qx) * (zx - qx) + (zy - qy) * (zy - qy) + strict_q
-            farther = max(to_p, to_q)
-            if farther < nearest and z != p_terminal and z != q_terminal:
-                nearest = farther
+            to_p = (zx - px) * (zx - px) + (zy - py) * (zy - py)
+            to_q = (zx - qx) * (zx - qx) + (zy - qy) * (zy - qy)
+            if max(to_p, to_q) < nearest and z != p_terminal and z != q_terminal:
+                nearest = min(nearest, max(to_p + strict_p, to_q + strict_q))
     return length - math.sqrt(nearest)
 
 

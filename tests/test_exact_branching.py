@@ -16,10 +16,14 @@ from deepsteiner.exact import concat, lp_branch
 from deepsteiner.exact.concat_piece import Piece
 from deepsteiner.exact.fst import FullTrees
 from deepsteiner.exact.lp_branch import CLOSED, CONVERGED, BranchAndCut
+from list_twins import drawn, packed
 
 
-def awkward(seed: int, n: int, extra: int) -> Piece:
-    """Sets of four that save much and overlap: fractions of them are cheaper than any tree."""
+def awkward(seed: int, n: int, extra: int, spread: float = 0.05) -> Piece:
+    """Sets of four that save much and overlap: fractions of them are cheaper than any tree.
+
+    Where the spread is small, so are the differences between good trees.
+    """
     rng = np.random.default_rng(seed)
     sets = [[int(rng.integers(v)), v] for v in range(1, n)]
     known = set()
@@ -28,7 +32,7 @@ def awkward(seed: int, n: int, extra: int) -> Piece:
     sets += [sorted(one) for one in sorted(map(sorted, known))]
     share = np.where([len(one) == 2 for one in sets], rng.uniform(1.4, 1.6, len(sets)), 1.0)
     joins = np.array([len(one) - 1 for one in sets])
-    length = joins * share * rng.uniform(0.95, 1.05, len(sets))
+    length = joins * share * rng.uniform(1.0 - spread, 1.0 + spread, len(sets))
     start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
     terminals = np.array([v for one in sets for v in one], np.int64)
     return Piece(n, start, terminals, length, np.arange(len(sets)))
@@ -40,12 +44,13 @@ def sets_of(piece: Piece) -> list[list[int]]:
     ]
 
 
-def shortest(piece: Piece) -> float:
-    """The shortest tree of every set that holds terminal 0, from smaller sets."""
+def shortest(piece: Piece, holding: int | None = None) -> float:
+    """The shortest tree, grown set by set from terminal 0 or from a full tree it has to hold."""
     masks = [(sum(1 << v for v in one), float(length)) for one, length in
              zip(sets_of(piece), piece.length, strict=True)]  # fmt: skip
-    best = {1: 0.0}
-    for grown in range(1, 1 << piece.n, 2):
+    first, cost = (1, 0.0) if holding is None else masks[holding]
+    best = {first: cost}
+    for grown in range(first, 1 << piece.n):
         if grown not in best:
             continue
         for mask, length in masks:
@@ -54,7 +59,7 @@ def shortest(piece: Piece) -> float:
                 total = best[grown] + length
                 if total < best.get(grown | mask, math.inf):
                     best[grown | mask] = total
-    return best[(1 << piece.n) - 1]
+    return best.get((1 << piece.n) - 1, math.inf)
 
 
 def is_tree(piece: Piece, picked: np.ndarray) -> bool:
@@ -67,13 +72,14 @@ def is_tree(piece: Piece, picked: np.ndarray) -> bool:
     return len(set(label)) == 1
 
 
+@pytest.mark.parametrize("spread", [0.05, 0.003])
 @pytest.mark.parametrize("polished", [True, False])
-def test_branching_finds_and_proves_the_shortest_tree(polished, monkeypatch):
+def test_branching_finds_and_proves_the_shortest_tree(polished, spread, monkeypatch):
     if not polished:  # then the root's own trees are often not the shortest
         monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
     nodes = improved = 0
     for seed in range(30):
-        piece = awkward(seed, 9, 16)
+        piece = awkward(seed, 9, 16, spread)
         best = shortest(piece)
         seen: list[tuple[float, float]] = []
 
@@ -100,6 +106,24 @@ def test_branching_finds_and_proves_the_shortest_tree(polished, monkeypatch):
         improved += before > best * (1 + 1e-9)
     assert nodes > 60
     assert improved > 5 or polished
+
+
+def test_no_better_tree_holds_a_full_tree_that_was_dropped(monkeypatch):
+    """By its reduced cost, at the root, where the linear programme is nearly tight."""
+    monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
+    dropped = close = 0
+    for seed in range(60):
+        sets, length = drawn(seed, 9, 14)
+        piece = Piece(9, *packed(sets), length, np.arange(len(sets)))
+        search = BranchAndCut(piece, np.zeros(len(sets), np.bool_), lambda *_: True)
+        search.root()
+        for f in np.flatnonzero(~search.alive):
+            dropped += 1
+            best = shortest(piece, int(f))
+            assert best >= search.length * (1 - 1e-9)
+            close += best < 1.05 * search.length
+    assert dropped > 300
+    assert close > 20
 
 
 @pytest.mark.parametrize("stop", [0, 1, 2, 5, 10, 20, 40])
@@ -166,6 +190,13 @@ def test_whole_concatenations_go_through_branching(seed, monkeypatch):
         assert cut.lower_bound <= best * (1 + 1e-9)
         assert cut.length >= best * (1 - 1e-9)
         assert not cut.optimal or cut.length == pytest.approx(best, rel=1e-9)
+
+
+def test_what_is_no_tree_never_leaves():
+    """A start that does not span, and is too short for any tree to replace it."""
+    piece = awkward(0, 9, 4)
+    with pytest.raises(RuntimeError, match="do not form a tree"):
+        concat.concatenate(listed(piece), start=np.array([0, 1]))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -202,6 +202,18 @@ def test_greedy_trees_and_prices(seed):
     assert prices.sum() - prices.max() <= best * (1 + 1e-12)
 
 
+def test_a_greedy_order_that_meets_no_tree_picks_nothing():
+    """{0, 1, 2} first: then nothing joins 3 without a cycle."""
+    start, terminals = packed([[0, 1, 2], [1, 2, 3], [0, 1]])
+    lengths, picked = np.array([1.0, 1.0, 5.0]), np.ones(3, np.bool_)
+    order = np.array([0, 1, 2])
+    assert small_kernels.greedy_tree(4, start, terminals, lengths, order, picked) == math.inf
+    assert not picked.any()
+    order = np.array([1, 2, 0])
+    assert small_kernels.greedy_tree(4, start, terminals, lengths, order, picked) == 6.0
+    assert picked.tolist() == [False, True, True]
+
+
 @pytest.mark.parametrize("seed", range(15))
 def test_ceilings_settle_whether_there_is_a_tree(seed):
     """A frontier that may cost no more than the best finds it; one that may cost less, nothing."""

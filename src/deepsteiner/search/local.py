@@ -310,8 +310,8 @@ class LocalSearch:
             complete=False,
         )
         choice = concatenate(trees, keep_going=self._slice, start=np.flatnonzero(picked))
-        self._record("whole list", self.length - choice.length)
-        self.length = choice.length
+        saved, self.length = self.length - choice.length, choice.length
+        self._record("whole list", saved)
         best = np.zeros(len(listing), dtype=np.bool_)
         best[choice.selected] = True
         return best

@@ -10,6 +10,7 @@ import pytest
 import deepsteiner as ds
 from deepsteiner import auto
 from deepsteiner.core.method import Tree
+from deepsteiner.core.mst import minimum_spanning_tree
 from deepsteiner.core.progress import Monitor
 
 POINTS = np.random.default_rng(3).random((60, 2))
@@ -21,7 +22,9 @@ def other(monkeypatch):
 
     def make(change):
         plain = auto.exact.solve
-        monkeypatch.setattr(auto.exact, "solve", lambda run, options: change(plain(run, options)))
+        monkeypatch.setattr(
+            auto.exact, "solve", lambda run, options, known=None: change(plain(run, options, known))
+        )
 
     return make
 
@@ -70,9 +73,9 @@ def test_work_is_limited_where_instances_may_be_hard(monkeypatch):
     """Beyond the smallest, a proof may take about a second, and no longer."""
     given = {}
 
-    def solve(run, options):
+    def solve(run, options, known=None):
         given[len(run.points)] = options.max_work
-        return Tree(np.empty((0, 2)), auto.neural._spanning(run.points))
+        return Tree(np.empty((0, 2)), minimum_spanning_tree(run.points))
 
     monkeypatch.setattr(auto.exact, "solve", solve)
     for n in (5, auto.BATCH_LIMIT, auto.BATCH_LIMIT + 1, 60):

@@ -413,7 +413,8 @@ def test_spans_of_small_instances_are_solved_one_by_one():
     counts, proven = np.zeros(6, np.int64), np.zeros(6, np.bool_)
     listed, steiner = np.zeros(6, np.int64), np.full((6, 5, 2), np.nan)
     edges = np.full((6, 11, 2), -1, np.int64)
-    arrays = (points, counts, steiner, edges, proven, listed)
+    lengths = np.full(6, np.nan)
+    arrays = (points, counts, steiner, edges, lengths, proven, listed)
     small_solve_kernels.solve_span(*arrays, 1, 5)
     assert proven.tolist() == [False, True, True, True, True, False]
     for b in range(1, 5):
@@ -425,4 +426,5 @@ def test_spans_of_small_instances_are_solved_one_by_one():
         assert labels_after(counts[b], links.tolist()) is not None
         length = np.hypot(*(nodes[links[:, 0]] - nodes[links[:, 1]]).T).sum()
         assert length == pytest.approx(concatenate(trees).length, rel=1e-12)
+        assert lengths[b] == pytest.approx(length, rel=1e-12)
     assert np.isnan(steiner[[0, 5]]).all()

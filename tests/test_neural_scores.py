@@ -218,7 +218,9 @@ def test_after_a_search_no_single_flip_helps(scene):
     now = np.arange(scene.m) < scene.n - 1
     trees = (scene.n, scene.start, scene.terminals, scene.length)
     rank = neural_search_kernels.doubt_order(logits)
-    total = neural_search_kernels.flip_search(*trees, order, rank, -1, -1, True, 0, now)
+    total = neural_search_kernels.flip_search(
+        *trees, order, rank, -1, -1, True, 0, now, np.zeros(1, np.int64)
+    )
     assert total == pytest.approx(scene.length[now].sum())
     assert total < scene.length[: scene.n - 1].sum()
     for flip in range(scene.m):
@@ -243,7 +245,18 @@ def test_choices_are_trees_and_the_best_where_pieces_are_large(scene, piece):
     logits, *_ = neural_graph_kernels.scores(scene.points, *scene.listing, load_weights())
     keep, chosen = np.ones(scene.m, np.bool_), np.zeros(scene.m, np.bool_)
     neural_kernels.choose(
-        scene.n, *scene.listing[:3], logits, keep, piece, 3, 500, 10, 1e6, 10**6, chosen
+        scene.n,
+        *scene.listing[:3],
+        logits,
+        keep,
+        piece,
+        3,
+        500,
+        10,
+        1e6,
+        10**6,
+        chosen,
+        np.zeros(1, np.int64),
     )
     assert is_tree(scene.n, scene.sets, np.flatnonzero(chosen).tolist())
     best = concatenate_small(scene.n, *scene.listing[:3], np.zeros(scene.m, np.bool_))
@@ -252,7 +265,18 @@ def test_choices_are_trees_and_the_best_where_pieces_are_large(scene, piece):
     if piece == 30:
         assert total == pytest.approx(best, rel=1e-12)
     spots, links = neural_kernels.decide(
-        scene.points, *scene.listing, logits, False, -100.0, piece, 3, 500, 10, 1e6, 10**6
+        scene.points,
+        *scene.listing,
+        logits,
+        False,
+        -100.0,
+        piece,
+        3,
+        500,
+        10,
+        1e6,
+        10**6,
+        np.zeros(1, np.int64),
     )
     nodes = np.concatenate((scene.points, spots))
     assert np.hypot(*(nodes[links[:, 0]] - nodes[links[:, 1]]).T).sum() == pytest.approx(total)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -220,3 +221,27 @@ def test_a_gap_between_triangles_is_closed():
     pairs = _edges_of(points, torn)
     graph = coo_array((np.ones(len(pairs)), tuple(pairs.T)), shape=(len(points),) * 2)
     assert connected_components(graph, directed=False)[0] == 1
+
+
+@pytest.mark.parametrize("kind", ["uniform", "circle"])
+def test_rim_counts_what_no_segment_passes_below_or_above(kind):
+    """A slow twin: a point is off the lower rim where a segment between two others is below it."""
+    from deepsteiner.core.triangulation_kernels import rim
+
+    rng = np.random.default_rng(3)
+    angles = rng.uniform(0, 2 * np.pi, 40)
+    circle = np.stack((np.cos(angles), np.sin(angles)), axis=1)
+    points = rng.random((40, 2)) if kind == "uniform" else circle
+    expected = []
+    for sign in (1.0, -1.0):
+        on_rim = 0
+        for x, y in points.tolist():
+            others = itertools.permutations(points.tolist(), 2)
+            levels = [
+                ay + (by - ay) * (x - ax) / (bx - ax)
+                for (ax, ay), (bx, by) in others
+                if ax < x < bx
+            ]
+            on_rim += all(sign * (y - level) <= 1e-9 for level in levels)
+        expected.append(on_rim)
+    assert rim(points, np.lexsort((points[:, 1], points[:, 0]))) == tuple(expected)

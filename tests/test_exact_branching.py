@@ -72,11 +72,25 @@ def is_tree(piece: Piece, picked: np.ndarray) -> bool:
     return len(set(label)) == 1
 
 
+@pytest.fixture
+def plain_search(monkeypatch):
+    """Without heuristics: trees come from whole points of the linear programme alone."""
+    round_up = BranchAndCut._round_up
+
+    def only_whole_points(self: BranchAndCut) -> None:
+        x = self._program.x
+        if ((x == 0.0) | (x == 1.0)).all():
+            round_up(self)
+
+    monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
+    monkeypatch.setattr(BranchAndCut, "_round_up", only_whole_points)
+
+
 @pytest.mark.parametrize("spread", [0.05, 0.003])
 @pytest.mark.parametrize("polished", [True, False])
-def test_branching_finds_and_proves_the_shortest_tree(polished, spread, monkeypatch):
-    if not polished:  # then the root's own trees are often not the shortest
-        monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
+def test_branching_finds_and_proves_the_shortest_tree(polished, spread, request):
+    if not polished:
+        request.getfixturevalue("plain_search")
     nodes = improved = 0
     for seed in range(30):
         piece = awkward(seed, 9, 16, spread)
@@ -108,11 +122,11 @@ def test_branching_finds_and_proves_the_shortest_tree(polished, spread, monkeypa
     assert improved > 5 or polished
 
 
-def test_no_better_tree_holds_a_full_tree_that_was_dropped(monkeypatch):
+@pytest.mark.usefixtures("plain_search")
+def test_no_better_tree_holds_a_full_tree_that_was_dropped():
     """By its reduced cost, at the root, where the linear programme is nearly tight."""
-    monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
     dropped = close = 0
-    for seed in range(60):
+    for seed in range(80):
         sets, length = drawn(seed, 9, 14)
         piece = Piece(9, *packed(sets), length, np.arange(len(sets)))
         search = BranchAndCut(piece, np.zeros(len(sets), np.bool_), lambda *_: True)
@@ -126,9 +140,21 @@ def test_no_better_tree_holds_a_full_tree_that_was_dropped(monkeypatch):
     assert close > 20
 
 
+def test_reduced_costs_drop_what_would_lift_the_bound_to_the_best_length():
+    piece = awkward(0, 9, 4)
+    search = BranchAndCut(piece, np.zeros(piece.length.size, np.bool_), lambda *_: True)
+    search.picked[:] = False
+    search.picked[0] = True
+    search.length = 10.0
+    reduced = np.zeros(piece.length.size)
+    reduced[:5] = 5.0, 0.7, 0.999, 1.001, -3.0
+    search._fix(9.0, reduced)
+    assert search.alive.tolist() == [True, True, True, False, *[True] * (len(reduced) - 4)]
+
+
+@pytest.mark.usefixtures("plain_search")
 @pytest.mark.parametrize("stop", [0, 1, 2, 5, 10, 20, 40])
-def test_a_search_that_is_stopped_claims_nothing_it_has_not_proven(stop, monkeypatch):
-    monkeypatch.setattr(lp_branch, "POLISH_WORK", 0.0)
+def test_a_search_that_is_stopped_claims_nothing_it_has_not_proven(stop):
     unproven = 0
     for seed in range(8):
         piece = awkward(seed, 9, 16)

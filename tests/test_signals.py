@@ -245,7 +245,8 @@ def test_a_terminal_that_closes_loses_nothing(instances, tmp_path):
             shown += os.read(ours, 4096)
         os.close(ours)
         assert process.wait(PATIENCE) == 129
-    assert len(rows_of((tmp_path / "out.jsonl").read_text())) == COUNT - 1
+    # Those that were shown as finished are there; the long one may have ended in the meantime.
+    assert len(rows_of((tmp_path / "out.jsonl").read_text())) >= COUNT - 1
 
 
 def test_an_ignored_hangup_stays_ignored(tmp_path):

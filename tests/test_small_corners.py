@@ -82,10 +82,10 @@ class TestBenchmark:
 def test_weights_that_do_not_fit_the_network_are_refused(tmp_path, change):
     from safetensors.numpy import load, save
 
-    from deepsteiner.search.neural_weights import SHIPPED
+    from deepsteiner.core.models import SHIPPED
 
-    tensors = load((SHIPPED / "weights.safetensors").read_bytes())
-    facts = json.loads((SHIPPED / "neural.json").read_text())
+    tensors = load((SHIPPED / "neural" / "weights.safetensors").read_bytes())
+    facts = json.loads((SHIPPED / "neural" / "neural.json").read_text())
     if change == "shape":
         tensors["input.weight"] = np.ascontiguousarray(tensors["input.weight"][:, :-1])
     if change == "nan":

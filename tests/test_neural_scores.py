@@ -157,9 +157,11 @@ def test_what_a_network_elsewhere_gets_is_what_it_gets_here(scene):
 
 
 @pytest.mark.parametrize("drop", [-1.0, 0.0, 1.0, 3.0])
-def test_likely_trees_are_kept_and_enough_to_span(scene, drop):
+@pytest.mark.parametrize("doubt", [0.0, 4.0, 12.0])  # of the spanning edges
+def test_likely_trees_are_kept_and_enough_to_span(scene, drop, doubt):
     rng = np.random.default_rng(2)
     logits = rng.normal(0.0, 2.0, scene.m).astype(np.float32)
+    logits[: scene.n - 1] -= doubt
     _, gone_start, gone = neural_graph_kernels.savings(scene.n, *scene.listing[:3])
     keep = neural_kernels.keep_likely(
         scene.n, scene.start, scene.terminals, logits, gone_start, gone, drop

@@ -89,3 +89,9 @@ class TestFaultsAreFound:
 
         monkeypatch.setattr(ds, "solve", changed)
         assert "invalid tree" in self.kinds()
+
+
+def test_a_tree_whose_refinement_went_in_circles():
+    """An edge was contracted and split in turn until the rounds were used up."""
+    points = fuzz.instance("concentric_rings", 5, 699)
+    ds.solve(points, method="dreyer").validate(strict=True)

@@ -358,7 +358,9 @@ def _refine_in_place(
         count = contract(terminals, steiner, count, edges, pending, reach)
         count = prune(n, steiner, count, edges, pending)
         changed = count < before
-        if rounds < max_rounds:
+        # One edge contracted and split in turn uses up any number of rounds: halfway the contracted
+        # components are solved first, which shows whether their other edges collapse too.
+        if rounds < max_rounds and not (changed and 2 * rounds == max_rounds):
             before = count
             slack = ROUGH_ANGLE_SLACK if changed else ANGLE_SLACK
             count = split(terminals, steiner, count, edges, pending, slack, resolution)

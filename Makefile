@@ -43,7 +43,7 @@ neural-model: $(VENV)/.installed
 	$(LABELS) --split train --count 1500 --seed 21 -O runs/neural/train_21.npz
 	$(LABELS) --split train --count 1500 --seed 22 -O runs/neural/train_22.npz
 	$(LABELS) --split validation --count 400 --seed 12 -O runs/neural/val_a.npz
-	$(BIN)/python -m deepsteiner.learned.neural_train runs/neural/train_a.npz \
+	$(BIN)/python -m deepsteiner.scoring.train runs/neural/train_a.npz \
 	    runs/neural/train_21.npz runs/neural/train_22.npz --validation runs/neural/val_a.npz \
 	    --epochs 40 --out runs/neural/model
 

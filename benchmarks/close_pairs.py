@@ -19,9 +19,9 @@ from common import print_provenance, print_table
 
 import deepsteiner as ds
 from deepsteiner import datasets
-from deepsteiner.core.mst import minimum_spanning_tree
-from deepsteiner.core.mst_kernels import heaviest_between
-from deepsteiner.search.neighbour_kernels import CLOSE, bottleneck_tree
+from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE, bottleneck_tree
+from deepsteiner.geometry.spanning_kernels import heaviest_between
+from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
 
 KINDS = ("uniform", "normal", "clustered", "separated", "grid")
 SEED = 5

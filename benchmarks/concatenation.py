@@ -18,9 +18,9 @@ from collections.abc import Iterator
 import numpy as np
 from common import print_provenance
 
-from deepsteiner.exact.concat import Choice, concatenate
-from deepsteiner.exact.fst import FullTrees
-from deepsteiner.exact.generate import generate
+from deepsteiner.fst.enumerate.complete.generate import generate
+from deepsteiner.fst.select.exact.concatenation import Choice, concatenate
+from deepsteiner.fst.trees import FullTrees
 
 
 def normalised(points: np.ndarray) -> tuple[np.ndarray, float]:

@@ -19,10 +19,10 @@ import torch
 from common import golden, print_provenance, print_table
 from torch import Tensor
 
-from deepsteiner.learned import checkpoint
-from deepsteiner.learned.environment import Environment, State
-from deepsteiner.learned.network import Policy
-from deepsteiner.learned.rollout import most_steps, score
+from deepsteiner.policy import checkpoint
+from deepsteiner.policy.environment import Environment, State
+from deepsteiner.policy.network import Policy
+from deepsteiner.policy.rollout import most_steps, score
 
 SETS = {"D1": "u10", "D2": "u20"}
 CHUNK = 50

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import Delaunay
 
-from deepsteiner.exact.generate import generate
-from deepsteiner.exact.small_generate_kernels import generate_small
+from deepsteiner.fst.enumerate.complete.generate import generate
+from deepsteiner.fst.enumerate.complete.small_generate_kernels import generate_small
 
 REFERENCE_MS = 530.0
 UNIFORM = {10: 200, 20: 100, 50: 30, 100: 15, 200: 8, 500: 3, 1000: 1}

@@ -33,7 +33,7 @@ from fuzz_families import FAMILIES, Points
 import deepsteiner as ds
 from deepsteiner.core.coincident import COINCIDENT
 from deepsteiner.core.points import Frame, Problem
-from deepsteiner.core.relax import relax
+from deepsteiner.geometry.relaxation import relax
 
 HEURISTICS = (
     "mst",

@@ -27,7 +27,7 @@ from common import print_provenance, print_table
 import deepsteiner as ds
 from deepsteiner import datasets
 from deepsteiner.core.errors import PointsError
-from deepsteiner.core.waiting import THREAD_NAME
+from deepsteiner.run.watch import THREAD_NAME
 
 LIMITS = (0.0, 0.001, 0.05, 1.0)
 LATE = 0.05

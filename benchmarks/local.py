@@ -31,7 +31,7 @@ from common import (
 )
 
 import deepsteiner as ds
-from deepsteiner.core.triangulation import triangulate
+from deepsteiner.geometry.triangulation import triangulate
 
 EFFORTS = ("fast", "default", "best")
 GOLDEN = {"u10": 200, "u20": 100, "u50": 50, "u100": 30, "u200": 20, "u500": 4}

@@ -31,7 +31,7 @@ import deepsteiner as ds
 from deepsteiner.benchmark.optima import check_against_optima, read_optima
 from deepsteiner.benchmark.provenance import commit, machine, versions
 from deepsteiner.core.errors import TreeError
-from deepsteiner.search import neural
+from deepsteiner.solvers import neural
 
 PIECES = ("third", "none", "any")
 # Instances that are also solved one by one, for what a single call costs.

@@ -41,7 +41,7 @@ import deepsteiner as ds
 from deepsteiner import datasets
 from deepsteiner.benchmark.optima import content_hash, read_optima, write_optima
 from deepsteiner.benchmark.provenance import commit, machine, versions
-from deepsteiner.search import local, neural
+from deepsteiner.solvers import local, neural
 
 EFFORTS = ("fast", "default", "best")
 # Instances of each size: proven, usually measured, and measured in a hurry.

@@ -1,7 +1,7 @@
 """How far `neural` carries beyond what its network was trained on.
 
-    python -m deepsteiner.learned.neural_train LABELS --without clustered tight --out no-clusters
-    python -m deepsteiner.learned.neural_train LABELS --most-points 50 --out small
+    python -m deepsteiner.scoring.train LABELS --without clustered tight --out no-clusters
+    python -m deepsteiner.scoring.train LABELS --most-points 50 --out small
     python benchmarks/neural_generalisation.py --no-clusters no-clusters --small small
 
 A network trained without clusters is tested on clustered points, one trained on at most 50 points

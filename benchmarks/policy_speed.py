@@ -19,13 +19,13 @@ import torch
 from common import print_table
 
 from deepsteiner.core.models import shipped_models
-from deepsteiner.learned import checkpoint, decoding, graphs, spanning
-from deepsteiner.learned.candidates import CandidateSpec, candidates
-from deepsteiner.learned.decoding import Player
-from deepsteiner.learned.device import resolve
-from deepsteiner.learned.environment import Environment
-from deepsteiner.learned.network import NetworkConfig, Policy
-from deepsteiner.learned.sampling import autocast
+from deepsteiner.policy import checkpoint, decoding, graphs, spanning
+from deepsteiner.policy.candidates import CandidateSpec, candidates
+from deepsteiner.policy.decoding import Player
+from deepsteiner.policy.device import resolve
+from deepsteiner.policy.environment import Environment
+from deepsteiner.policy.network import NetworkConfig, Policy
+from deepsteiner.policy.sampling import autocast
 
 MODEL = "mst-d1"
 

@@ -29,7 +29,7 @@ from unittest import mock
 
 import numpy as np
 
-from deepsteiner.search import neural
+from deepsteiner.solvers import neural
 
 STORED = Path(__file__).with_name("regression_score.json")
 KINDS = ("linear", "competition")
@@ -111,8 +111,8 @@ def competing(rows: np.ndarray, begin: np.ndarray, links: np.ndarray) -> np.ndar
 
 def fit(files: list[str]) -> dict:
     """Return the coefficients of both scores by maximum likelihood."""
-    from deepsteiner.learned.neural_labels import load_labels
-    from deepsteiner.learned.neural_train import describe_label
+    from deepsteiner.scoring.labels import load_labels
+    from deepsteiner.scoring.train import describe_label
 
     rows, sums, wanted = [], [], []
     for label in (label for path in files for label in load_labels(path)):

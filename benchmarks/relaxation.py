@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import bsr_array, coo_array, kron
 from scipy.sparse.linalg import splu
 
-from deepsteiner.core.relax import refine, refine_batch, relax
+from deepsteiner.geometry.relaxation import refine, refine_batch, relax
 
 
 def random_full_topology(rng, n):

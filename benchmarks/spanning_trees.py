@@ -9,7 +9,7 @@ import numpy as np
 from common import print_provenance, print_table, timed
 from scipy.spatial import Delaunay
 
-from deepsteiner.core.mst import minimum_spanning_tree, mst_batch
+from deepsteiner.geometry.spanning_trees import minimum_spanning_tree, mst_batch
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ import time
 
 import torch
 
-from deepsteiner.learned import config, training
+from deepsteiner.policy.training import config, training
 
 REINFORCE = {
     "mst-d1-32": ["paper", "mst", "d1", "first-selection"],

@@ -13,9 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
-from deepsteiner.exact import forest_kernels as store
-from deepsteiner.exact import growth_kernels, swap_kernels
-from deepsteiner.exact.generate import _Generation
+from deepsteiner.fst.enumerate.complete import forest_kernels as store
+from deepsteiner.fst.enumerate.complete import growth_kernels, swap_kernels
+from deepsteiner.fst.enumerate.complete.generate import _Generation
 
 SIXTH = cmath.exp(-1j * math.pi / 3)
 LOOSE = 1e-9

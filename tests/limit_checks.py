@@ -18,10 +18,10 @@ import numpy as np
 
 import deepsteiner as ds
 from deepsteiner import registry
-from deepsteiner.core import progress
-from deepsteiner.core.method import MethodInfo
 from deepsteiner.core.options import NoOptions
-from deepsteiner.core.waiting import THREAD_NAME
+from deepsteiner.run import monitor
+from deepsteiner.run.method import MethodInfo
+from deepsteiner.run.watch import THREAD_NAME
 
 # The promises are 0.1 s and 0.05 s. A crowded cache may make any code slower by half.
 LATE, SILENT = 0.25, 0.25
@@ -42,7 +42,7 @@ def observe(
     monkeypatch: Any, method: str, points: np.ndarray, limit: float | None, stop_at: int | None
 ) -> Observed:
     """Solve with a limit, or with a no as the answer to report number `stop_at`."""
-    monkeypatch.setattr(progress, "clock", time.process_time)
+    monkeypatch.setattr(monitor, "clock", time.process_time)
     quiet()
     times = [time.process_time()]
     due = None if limit is None else times[0] + limit

@@ -35,7 +35,7 @@ class Server:
 
     def workers(self) -> list[int]:
         """Return the processes that solve."""
-        return [pid for pid in self.children() if "server.worker" in command_line(pid)]
+        return [pid for pid in self.children() if "server.workers.worker" in command_line(pid)]
 
     def children(self) -> list[int]:
         tasks = Path(f"/proc/{self.process.pid}/task").glob("*/children")

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from deepsteiner.learned import config, training
+from deepsteiner.policy.training import config, training
 
 torch.set_num_threads(1)  # for networks as small as these a second one only costs
 

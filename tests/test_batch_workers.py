@@ -16,9 +16,9 @@ import pytest
 import deepsteiner as ds
 import worker_items
 from deepsteiner import batch as batch_module
-from deepsteiner.classic import greedy
 from deepsteiner.core.errors import OptionError, PointsError, WorkerError
-from deepsteiner.core.parts import part_of_solutions
+from deepsteiner.run.parts import part_of_solutions
+from deepsteiner.solvers import greedy
 
 RNG = np.random.default_rng(8)
 KERNEL_SIZE = greedy.BATCH_LIMIT  # larger instances go one by one

@@ -51,21 +51,21 @@ class TestFaultsAreFound:
 
     @pytest.mark.withdraws
     def test_a_wrong_proof(self, monkeypatch):
-        from deepsteiner.core.method import Tree
-        from deepsteiner.core.mst import minimum_spanning_tree
         from deepsteiner.core.trees import tree_length
-        from deepsteiner.exact import solver
+        from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
+        from deepsteiner.run.method import Tree
+        from deepsteiner.solvers import exact
 
         def claim(run, options, known=None):
             edges = minimum_spanning_tree(run.points)
             length = tree_length(run.points, edges)
             return Tree(np.empty((0, 2)), edges, length, optimal=True)
 
-        monkeypatch.setattr(solver, "solve", claim)
+        monkeypatch.setattr(exact, "solve", claim)
         assert "wrong proof" in self.kinds()
 
     def test_an_exception(self, monkeypatch):
-        from deepsteiner.classic import smith
+        from deepsteiner.solvers import smith
 
         monkeypatch.setattr(smith, "solve", lambda run, options: 1 / 0)
         assert self.kinds() == {"exception"}

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src"
-TESTS = sorted(Path(__file__).parent.glob("test_*.py"))
+TESTS = sorted(Path(__file__).parent.rglob("test_*.py"))
 KERNELS = {
     ".".join(path.relative_to(SOURCES).with_suffix("").parts): path
     for path in sorted((SOURCES / "deepsteiner").rglob("*_kernels.py"))
@@ -24,37 +24,47 @@ KERNELS = {
 Kernel = tuple[str, str]  # module and function
 # Tests whose twin is compared with what calls a kernel: a method, a batch, a whole module.
 THROUGH = {
-    "test_bereta.test_bereta_matches_the_published_curve": ["classic.bereta_kernels.finish_batch"],
-    "test_classics.test_alone_and_in_a_batch_are_the_same": [
-        "classic.dreyer_insertion_kernels.insert_batch",
-        "classic.dreyer_kernels.grow_batch",
-        "classic.smith_kernels.solve_batch",
-        "classic.thompson_kernels.insert_batch",
+    "solvers/test_bereta.test_bereta_matches_the_published_curve": [
+        "solvers.kernels.bereta_kernels.finish_batch"
     ],
-    "test_classics.test_dreyer_insertion_against_dictionaries": [
-        "classic.dreyer_insertion_kernels.begin",
-        "classic.dreyer_insertion_kernels.insert_along",
-        "classic.dreyer_insertion_kernels.longest_first",
+    "solvers/test_classics.test_alone_and_in_a_batch_are_the_same": [
+        "solvers.kernels.dreyer_insertion_kernels.insert_batch",
+        "solvers.kernels.dreyer_kernels.grow_batch",
+        "solvers.kernels.smith_kernels.solve_batch",
+        "solvers.kernels.thompson_kernels.insert_batch",
     ],
-    "test_classics.test_smith_against_its_rule_in_python": [
-        "classic.smith_kernels.list_trees",
-        "classic.smith_kernels.choose",
-        "classic.smith_kernels.concatenate",
+    "solvers/test_classics.test_dreyer_insertion_against_dictionaries": [
+        "solvers.kernels.dreyer_insertion_kernels.begin",
+        "solvers.kernels.dreyer_insertion_kernels.insert_along",
+        "solvers.kernels.dreyer_insertion_kernels.longest_first",
     ],
-    "test_local.test_a_batch_gives_the_trees_of_single_solves": [
-        "search.batch_kernels.solve_span",
+    "solvers/test_classics.test_smith_against_its_rule_in_python": [
+        "solvers.kernels.smith_kernels.list_trees",
+        "solvers.kernels.smith_kernels.choose",
+        "solvers.kernels.smith_kernels.concatenate",
     ],
-    "test_methods_contract.test_same_seed_same_tree_alone_or_in_company": [
-        "classic.greedy_kernels.solve_batch",
-        "classic.rand_kernels.rand2_batch",
+    "solvers/test_local.test_a_batch_gives_the_trees_of_single_solves": [
+        "fst.select.search.batch_kernels.solve_span",
     ],
-    "test_neural.test_batch_and_single_agree": ["search.neural_kernels.solve_learned"],
-    "test_random_baselines.test_rand2_takes_candidates_until_the_tree_gets_longer": [
-        "classic.rand_kernels.random_step",
+    "solvers/test_contract.test_same_seed_same_tree_alone_or_in_company": [
+        "solvers.kernels.greedy_kernels.solve_batch",
+        "solvers.kernels.rand_kernels.rand2_batch",
     ],
-    "test_relax.test_batch_equals_one_by_one": ["core.relax_kernels.refine_trees"],
-    "test_relax.test_length_equals_an_independent_solver": ["core.relax_tree_kernels.relax_tree"],
-    "test_triangulation.test_adjacency_equals_scipys": ["core.triangulation_kernels.link"],
+    "solvers/test_neural.test_batch_and_single_agree": [
+        "scoring.small_instance_kernels.solve_learned"
+    ],
+    "solvers/test_random_baselines.test_rand2_takes_candidates_until_the_tree_gets_longer": [
+        "solvers.kernels.rand_kernels.random_step",
+    ],
+    "geometry/test_relaxation.test_batch_equals_one_by_one": [
+        "geometry.refine_kernels.refine_trees"
+    ],
+    "geometry/test_relaxation.test_length_equals_an_independent_solver": [
+        "geometry.relax_tree_kernels.relax_tree"
+    ],
+    "geometry/test_triangulation.test_adjacency_equals_scipys": [
+        "geometry.triangulation_kernels.link"
+    ],
 }
 
 
@@ -154,10 +164,10 @@ def test_kernels_are_found():
     assert len(KERNELS) > 50
     assert all(compiled(module) for module in KERNELS)
     assert sum(len(compiled(module)) for module in KERNELS) > 350
-    assert ("deepsteiner.exact.arc_kernels", "turn") in named()
+    assert ("deepsteiner.fst.enumerate.complete.arc_kernels", "turn") in named()
     graph = calls()
-    assert ("deepsteiner.core.mst_kernels", "heaviest_between") in graph[
-        "deepsteiner.search.listing_kernels", "_bound"
+    assert ("deepsteiner.geometry.spanning_kernels", "heaviest_between") in graph[
+        "deepsteiner.fst.enumerate.nearby.listing_kernels", "_bound"
     ]
 
 

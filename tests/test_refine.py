@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import deepsteiner as ds
 from conftest import zoo
 from deepsteiner.core.errors import InternalError, OptionError, TreeError
-from deepsteiner.core.relax import refine as refine_arrays
 from deepsteiner.core.trees import tree_length
+from deepsteiner.geometry.relaxation import refine as refine_arrays
 
 POINTS = np.random.default_rng(8).random((30, 2))
 

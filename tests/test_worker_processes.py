@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import deepsteiner as ds
-from deepsteiner.classic import mst
 from deepsteiner.core.errors import PointsError
+from deepsteiner.solvers import mst
 
 # More points than the batch kernel of the spanning tree takes.
 MANY = mst.BATCH_LIMIT + 100

@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from .api import solve
     from .batch import solve_many
     from .core.errors import DeepSteinerError
-    from .core.progress import Progress
     from .core.solution import Solution
     from .core.solutions import Solutions
     from .io import load_instances, load_points, save_points
     from .refinement import refine
     from .registry import methods
+    from .run.monitor import Progress
 
 # Resolved on first use, so that importing the package costs nothing.
 _LAZY = {
     "DeepSteinerError": "core.errors",
-    "Progress": "core.progress",
+    "Progress": "run.monitor",
     "Solution": "core.solution",
     "Solutions": "core.solutions",
     "load_instances": "io",

@@ -11,7 +11,6 @@ from .core.device import Device, Place
 from .core.errors import InternalError, OptionError, TreeError, repeating_line
 from .core.geo import Plane, plane_of
 from .core.jit import prepare_kernels
-from .core.method import Run, Tree, instance_seed
 from .core.points import (
     Duplicates,
     FloatArray,
@@ -20,11 +19,12 @@ from .core.points import (
     as_points,
     check_duplicates_policy,
 )
-from .core.progress import Monitor, ProgressCallback
 from .core.proofs import is_contradicted, report_contradiction, stated_bound
 from .core.solution import Solution, Status
 from .core.trees import LENGTH_TOLERANCE, check_tree, tree_length
 from .registry import Method, check_common, get_method
+from .run.method import Run, Tree, instance_seed
+from .run.monitor import Monitor, ProgressCallback
 
 
 def solve(

@@ -14,16 +14,16 @@ from .core.coincident import has_coincident
 from .core.device import Device, Place
 from .core.errors import DeepSteinerError, OptionError, PointsError, WorkerError
 from .core.jit import prepare_kernels
-from .core.method import Batch, instance_seed
-from .core.parts import Part, all_rows, join, part_of_batch, part_of_solutions, part_of_unsolved
 from .core.points import Duplicates, FloatArray, IntArray, as_batch, check_duplicates_policy, frames
-from .core.processes import LostError, Processes
-from .core.progress import Monitor, ProgressCallback
 from .core.scalars import as_whole
 from .core.solution import Solution
 from .core.solutions import Solutions
-from .core.threads import Lanes, use_threads
 from .registry import Method, check_common, get_method
+from .run.method import Batch, instance_seed
+from .run.monitor import Monitor, ProgressCallback
+from .run.parts import Part, all_rows, join, part_of_batch, part_of_solutions, part_of_unsolved
+from .run.processes import LostError, Processes
+from .run.threads import Lanes, use_threads
 
 # A chunk of a batch kernel should take about this long, so that progress and stopping work; longer
 # where nobody listens, which leaves less between the chunks for one thread to do.

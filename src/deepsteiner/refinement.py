@@ -14,12 +14,12 @@ from .core.geo import plane_of
 from .core.jit import prepare_kernels
 from .core.points import FloatArray, IntArray, Problem, as_points
 from .core.proofs import is_contradicted, report_contradiction
-from .core.relax import refine as refine_tree
 from .core.solution import Solution
-from .core.start import merged_edges
 from .core.trees import tree_length
+from .geometry.relaxation import refine as refine_tree
+from .geometry.start import merged_edges
 
-# What `core.relax.refine` may add by rounding, relative to the length.
+# What `geometry.relaxation.refine` may add by rounding, relative to the length.
 ROUNDING = 1e-14
 
 

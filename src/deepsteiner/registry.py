@@ -11,27 +11,27 @@ from typing import Any
 
 from .core.device import Place, resolve_device
 from .core.errors import OptionError, UnknownMethodError
-from .core.method import MethodInfo
 from .core.models import find_model
 from .core.options import parse
 from .core.scalars import as_whole
+from .run.method import MethodInfo
 
 # Adding a method takes one module and one line here (see CONTRIBUTING.md).
 MODULES: Mapping[str, str] = MappingProxyType(
     {
-        "auto": "deepsteiner.auto",
-        "mst": "deepsteiner.classic.mst",
-        "rand1": "deepsteiner.classic.rand1",
-        "rand2": "deepsteiner.classic.rand2",
-        "smith": "deepsteiner.classic.smith",
-        "thompson": "deepsteiner.classic.thompson",
-        "dreyer": "deepsteiner.classic.dreyer",
-        "bereta": "deepsteiner.classic.bereta",
-        "greedy": "deepsteiner.classic.greedy",
-        "local": "deepsteiner.search.local",
-        "neural": "deepsteiner.search.neural",
-        "policy": "deepsteiner.learned.policy",
-        "exact": "deepsteiner.exact.solver",
+        "auto": "deepsteiner.solvers.auto",
+        "mst": "deepsteiner.solvers.mst",
+        "rand1": "deepsteiner.solvers.rand1",
+        "rand2": "deepsteiner.solvers.rand2",
+        "smith": "deepsteiner.solvers.smith",
+        "thompson": "deepsteiner.solvers.thompson",
+        "dreyer": "deepsteiner.solvers.dreyer",
+        "bereta": "deepsteiner.solvers.bereta",
+        "greedy": "deepsteiner.solvers.greedy",
+        "local": "deepsteiner.solvers.local",
+        "neural": "deepsteiner.solvers.neural",
+        "policy": "deepsteiner.solvers.policy",
+        "exact": "deepsteiner.solvers.exact",
     }
 )
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..core.errors import OptionError
-from . import plans
 from .models import policies_in, shipped_policies
 from .rows import Row
 from .runner import Task
 from .specs import parse_dataset, parse_method
+from .tables import plans
 
 PLANS = ("paper",)
 

@@ -16,10 +16,10 @@ import numpy as np
 from ..batch import solve_many
 from ..core.errors import FormatError, OptionError
 from ..core.points import FloatArray
-from ..core.progress import ProgressCallback
 from ..io.arrays import Archive
 from ..io.atomic import atomic_write
 from ..io.sources import read_source
+from ..run.monitor import ProgressCallback
 from .specs import Instances
 
 # A tree may be shorter than the stored optimum by rounding, and by nothing else.

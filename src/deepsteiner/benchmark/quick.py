@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 
 from ..batch import solve_many
 from .models import Model, shipped_policies
-from .plans import LARGER, only, paper_plan
-from .results import Results
 from .rows import Row
 from .runner import Bench, Task
+from .tables.plans import LARGER, only, paper_plan
+from .tables.results import Results
 
 COUNT = 200
 # A slow row is made of fewer instances, so that it takes about so many seconds.

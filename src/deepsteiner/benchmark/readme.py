@@ -16,14 +16,14 @@ from typing import Any
 
 from ..core.errors import DeepSteinerError, FormatError
 from ..io.atomic import atomic_write
-from .numbers import significant
-from .paper import TABLE1, TABLE3
-from .plans import PAPER_SETS
 from .provenance import ROOT
-from .results import Results
 from .rows import Row, stored_rows
-from .table_main import policy_options, recipe_model
-from .tables import Cell, Line, gap_cell
+from .tables.numbers import significant
+from .tables.paper import TABLE1, TABLE3
+from .tables.plans import PAPER_SETS
+from .tables.results import Results
+from .tables.table import Cell, Line, gap_cell
+from .tables.table_main import policy_options, recipe_model
 from .timings import GEOSTEINER_MS, Timing, find, stored_timings
 
 SETS = (*PAPER_SETS, "DEG", "uniform-100")

@@ -16,8 +16,8 @@ from ..api import solve
 from ..batch import solve_many
 from ..core.errors import OptionError
 from ..core.points import FloatArray
-from ..core.progress import Progress
 from ..registry import check_common, get_method
+from ..run.monitor import Progress
 from . import provenance
 from .models import describe_model
 from .optima import check_against_optima, content_hash, optimal_lengths

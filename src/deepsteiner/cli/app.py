@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from .. import __version__
-from . import (
+from . import signals
+from .commands import (
     bench,
     demo,
     files,
@@ -16,7 +17,6 @@ from . import (
     models,
     pretrain,
     serve,
-    signals,
     solve,
     tables,
     train,

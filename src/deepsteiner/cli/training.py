@@ -13,7 +13,7 @@ from ..core.errors import MissingDependencyError, OptionError
 from . import INTERRUPTED
 
 if TYPE_CHECKING:
-    from ..learned.training import Outcome
+    from ..policy.training.training import Outcome
 
 ConfigOption = Annotated[
     list[str] | None,
@@ -50,14 +50,14 @@ def load_config(
     root: type[Any],
 ) -> Any:
     """Return the configuration asked for, or that of the run to go on with."""
-    from ..learned import config
+    from ..policy.training import config
 
     if not resume:
         return config.load(names or [default], changes or [], root)
     if names:
         raise OptionError("--resume goes on with the configuration of the run: drop --config")
     need_torch()
-    from ..learned.training import read_config
+    from ..policy.training.training import read_config
 
     saved = config.as_tables(read_config(out, root))
     return config.load_over(saved, changes or [], root)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-    from ..core.progress import Progress
+    from ..run.monitor import Progress
 
 # Short solves finish before a bar would be worth drawing.
 BAR_AFTER_SECONDS = 0.4

@@ -132,12 +132,10 @@ class PackedTrees:
             return _count_components(int(self.node_start[-1]), self.flat_edges)
         if "numba" in sys.modules:  # several times faster, but not worth loading for it
             prepare_kernels()
-            from .mst_kernels import kruskal
+            from .tree_kernels import component_count
 
             edges = np.ascontiguousarray(self.flat_edges, dtype=np.int64)
-            forest = np.empty_like(edges)
-            size = int(self.node_start[-1])
-            return size - int(kruskal(size, edges, np.arange(len(edges)), forest))
+            return int(component_count(edges, int(self.node_start[-1])))
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
@@ -179,7 +177,7 @@ def check_tree(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> N
     fits = edges.shape == (size - 1, 2) and bool(np.isfinite(steiner).all())
     if fits and "numba" in sys.modules:  # many times faster, but not worth loading for it
         prepare_kernels()
-        from .relax_tree_kernels import is_tree
+        from .tree_kernels import is_tree
 
         if is_tree(edges, size):
             return

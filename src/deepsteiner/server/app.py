@@ -18,20 +18,20 @@ from starlette.types import Receive, Scope, Send
 
 from .. import __version__, datasets
 from . import errors, examples
-from .frames import pack_arguments
 from .guard import Guard, on_internal_error, own_names
 from .intake.body import Intake, client_of
 from .intake.checks import FILE_SECONDS, check_count
 from .intake.counts import room_for_file
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
-from .jobs import Answer, Job, Order
 from .limits import Limits, default_workers, most_streams
 from .manual import manual_page
 from .options import describe_methods
-from .pool import Pool, wait_for
-from .processes import CLERK
 from .refusals import Refusal, quoted
-from .tasks import MEDIA_TYPES
+from .workers.frames import pack_arguments
+from .workers.jobs import Answer, Job, Order
+from .workers.pool import Pool, wait_for
+from .workers.processes import CLERK
+from .workers.tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
 # What /api/samples calls them, and what `datasets` does.

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from ..core.errors import OptionError
 from .limits import Limits, affordable_connections, default_workers
-from .pool import Pool
+from .workers.pool import Pool
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

@@ -22,7 +22,7 @@ from .refusals import error_body
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-    from .pool import Pool
+    from .workers.pool import Pool
 
 # A client that is still sending a refused body may send so much further.
 DRAIN_BYTES = 64 * 2**20

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 
 from starlette.requests import ClientDisconnect, Request
 
-from ..frames import pack_arguments
-from ..jobs import Order
 from ..limits import SMALL_BYTES, Limits
-from ..pool import Pool, too_much_waiting, wait_for
 from ..refusals import Refusal
+from ..workers.frames import pack_arguments
+from ..workers.jobs import Order
+from ..workers.pool import Pool, too_much_waiting, wait_for
 from .checks import check
 from .counts import Counter, Room, room_for_request
 

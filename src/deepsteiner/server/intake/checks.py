@@ -15,11 +15,11 @@ from ...core.errors import InputError
 from ...core.points import as_points
 from ...io.solution_files import FIELDS
 from ...registry import MODULES
-from ..frames import pack_arguments
-from ..jobs import Order
 from ..limits import Limits
 from ..options import open_options
 from ..refusals import Refusal, explained, problem_sentence, quoted, short, shown
+from ..workers.frames import pack_arguments
+from ..workers.jobs import Order
 from .json_values import check_plain, node_pairs, number_pairs, parse_object
 from .schemas import ExportBody, SolveBody, TraceBody
 from .systems import check_plane, check_system

@@ -1,0 +1,1 @@
+"""The HTML report: charts, pictures and examples around the tables."""

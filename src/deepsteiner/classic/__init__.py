@@ -1,1 +1,0 @@
-"""Textbook and baseline methods, one module each."""

@@ -1,0 +1,150 @@
+"""`deepsteiner demo`: every method on the same points, side by side."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ...core.errors import FormatError, OptionError
+from ...core.solution import Solution
+from .. import INTERRUPTED
+from ..reports import seconds
+from ..watch import Watch
+
+if TYPE_CHECKING:
+    from ...core.points import FloatArray
+
+# Enough to compile or load all kernels that more points would use, so that the times shown are
+# those of the solve.
+WARM_UP_POINTS = 40
+
+
+def demo(
+    n: Annotated[int, typer.Option("--n", help="How many points.")] = 30,
+    seed: Annotated[int, typer.Option(help="Another seed, other points.")] = 0,
+    time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Per method.")] = 10.0,
+    output: Annotated[
+        Path, typer.Option("--output", "-O", metavar="FOLDER", help="Made if it does not exist.")
+    ] = Path("demo"),
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No table.")] = False,
+) -> None:
+    """Solve random points with every method; print a table and draw demo.png and demo.svg.
+
+    \b
+    Examples:
+      deepsteiner demo
+      deepsteiner demo --n 100 --seed 3 --output pictures
+    """
+    if n < 3:
+        raise OptionError(f"--n must be at least 3, got {n}")
+    _make_folder(output)
+    with Watch(quiet=quiet) as watch:
+        solutions = _solve_all(n, seed, time_limit, watch)
+    if solutions:
+        paths = _draw(solutions, output)
+        if not quiet:
+            _print_table(solutions, n, seed)
+            print(f"Pictures: {', '.join(str(path) for path in paths)}")
+    if watch.stopped:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _make_folder(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise FormatError(f"{folder} is a file; expected a folder for the pictures")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solution]:
+    """Return one solution per usable method, from the longest tree to the shortest."""
+    from ... import datasets
+    from ...registry import MODULES
+
+    points = datasets.load("uniform", count=1, n=n, seed=seed)[0]
+    warm_up = datasets.load("uniform", count=2, n=min(n, WARM_UP_POINTS), seed=seed)[1]
+    solutions: list[Solution] = []
+    for name in MODULES:
+        if name != "auto" and not watch.stopped:
+            solution = _solve_warm(name, points, warm_up, seed, time_limit, watch)
+            solutions += [] if solution is None else [solution]
+    return sorted(solutions, key=lambda solution: -solution.length)
+
+
+def _solve_warm(
+    name: str,
+    points: FloatArray,
+    warm_up: FloatArray,
+    seed: int,
+    time_limit: float,
+    watch: Watch,
+) -> Solution | None:
+    from ...api import solve
+    from ...core.errors import MissingDependencyError
+
+    try:
+        solve(warm_up, name, seed=seed)
+        return solve(points, name, seed=seed, time_limit=time_limit, on_progress=watch)
+    except MissingDependencyError as error:
+        print(f"{name} left out: {error}", file=sys.stderr)
+        return None
+
+
+def _draw(solutions: list[Solution], folder: Path) -> list[Path]:
+    from ...io.atomic import atomic_write
+    from ...viz.plot import compare, save_figure
+
+    titles = [_title(solution, solutions) for solution in solutions]
+    figure = compare(solutions, titles=titles)
+    paths = [folder / "demo.png", folder / "demo.svg"]
+    for path in paths:
+        with atomic_write(path, "wb") as stream:
+            save_figure(figure, stream, format=path.suffix[1:])
+    return paths
+
+
+def _title(solution: Solution, solutions: list[Solution]) -> str:
+    first = f"{solution.method}\nlength {solution.length:.5g}, "
+    if solution.method == "mst":
+        return f"{first}the spanning tree"
+    saving = _saving(solution, solutions)
+    return f"{first}{abs(saving):.2f} % {'over' if saving < 0 else 'under'} the spanning tree"
+
+
+def _saving(solution: Solution, solutions: list[Solution]) -> float:
+    """Return how much shorter than the spanning tree a solution is, in percent of it."""
+    spanning = next(other for other in solutions if other.method == "mst")
+    return 100 * (1 - solution.length / spanning.length)
+
+
+def _print_table(solutions: list[Solution], n: int, seed: int) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    proven = any(solution.status == "optimal" for solution in solutions)
+    best = min(solution.length for solution in solutions)
+    table = Table(
+        title=f"{n} uniform points, seed {seed}", title_justify="left", box=box.SIMPLE_HEAD
+    )
+    table.add_column("method")
+    columns = (
+        "length",
+        "Steiner points",
+        "saved on mst",
+        "over optimum" if proven else "over best",
+    )
+    for name in (*columns, "time"):
+        table.add_column(name, justify="right")
+    for solution in solutions:
+        table.add_row(
+            solution.method,
+            f"{solution.length:.6f}",
+            str(len(solution.steiner_points)),
+            f"{_saving(solution, solutions):.2f} %",
+            f"{100 * (solution.length / best - 1):.3f} %",
+            seconds(solution.runtime),
+        )
+    Console(highlight=False).print(table)

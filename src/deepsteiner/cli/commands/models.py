@@ -1,0 +1,125 @@
+"""`deepsteiner models`: the trained models that come with the package."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...core.errors import FormatError, OptionError
+from ...core.models import CARD, DESCRIPTIONS, SHIPPED, Kind, kind_of, shipped_models
+
+models = typer.Typer(
+    help="List the trained models, or show one.",
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
+
+
+@models.callback()
+def list_models(
+    context: typer.Context,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """List the trained models that come with the package, and the method that each is for.
+
+    \b
+    Examples:
+      deepsteiner models
+      deepsteiner models show mst-d1
+      deepsteiner solve cities.csv -m policy -o model=knn-d2
+    """
+    if context.invoked_subcommand is not None:
+        return
+    kinds = shipped_models()
+    found = {name: _description(SHIPPED / name, kind) for name, kind in kinds.items()}
+    if as_json:
+        print(json.dumps({name: {"method": _method(kinds[name]), **found[name]} for name in found}))
+    else:
+        _print_table([(name, kinds[name], facts) for name, facts in found.items()])
+
+
+@models.command("show")
+def show(
+    name: Annotated[str, typer.Argument(help="A shipped name, or the folder of a model.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print its description.")] = False,
+) -> None:
+    """Print the card of a model."""
+    folder = SHIPPED / name if name in shipped_models() else Path(name)
+    kind = kind_of(folder)
+    if kind is None:
+        known = ", ".join(shipped_models())
+        raise OptionError(f"no model {name!r}: give a model's folder or one of: {known}")
+    if as_json:
+        print((folder / DESCRIPTIONS[kind]).read_text(encoding="utf-8").strip())
+    elif (folder / CARD).is_file():
+        print((folder / CARD).read_text(encoding="utf-8").strip())
+    else:
+        raise OptionError(f"model {name!r} has no {CARD}; --json prints its {DESCRIPTIONS[kind]}")
+
+
+def _method(kind: Kind) -> str | None:
+    """Return the method that takes models of a kind; a tour model is for trainings alone."""
+    return None if kind == "tour" else kind
+
+
+def _description(folder: Path, kind: Kind) -> dict[str, Any]:
+    path = folder / DESCRIPTIONS[kind]
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise FormatError(f"{path} is not readable JSON") from None
+    return content
+
+
+def _print_table(rows: list[tuple[str, Kind, dict[str, Any]]]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
+    table.add_column("model", no_wrap=True, style="bold")
+    for heading in ("method", "candidates", "network", "trained on", "gap"):
+        table.add_column(heading)
+    for name, kind, facts in rows:
+        table.add_row(name, _method(kind) or "-", *CELLS[kind](facts))
+    Console(highlight=False).print(table)
+    print("A method takes its models with -o model=NAME; trainings can start from the one without.")
+    print("The card of one: deepsteiner models show NAME")
+
+
+def _policy_cells(facts: dict[str, Any]) -> tuple[str, ...]:
+    data = facts.get("config", {}).get("data", {})
+    gap = facts.get("results", {}).get("gap")
+    return (
+        str(facts.get("candidates", {}).get("kind", "-")),
+        _network(facts),
+        str(data.get("path") or data.get("name") or "-"),
+        "-" if gap is None else f"{gap:.3f} %",
+    )
+
+
+def _tour_cells(facts: dict[str, Any]) -> tuple[str, ...]:
+    tour = facts.get("training", {}).get("config", {}).get("tour", {})
+    return "-", _network(facts), f"tours of {tour.get('n', '?')}", "-"
+
+
+def _neural_cells(facts: dict[str, Any]) -> tuple[str, ...]:
+    network = f"{facts.get('rounds', '?')} rounds x {facts.get('width', '?')}"
+    return "-", network, f"{facts.get('instances', '?')} trees", "-"
+
+
+def _network(facts: dict[str, Any]) -> str:
+    network = facts.get("network", {})
+    parts = (network.get(part, "?") for part in ("layers", "dim", "norm", "inputs"))
+    return "{} x {}, {}, {}".format(*parts)
+
+
+CELLS: dict[Kind, Callable[[dict[str, Any]], tuple[str, ...]]] = {
+    "neural": _neural_cells,
+    "policy": _policy_cells,
+    "tour": _tour_cells,
+}

@@ -1,0 +1,312 @@
+"""`deepsteiner solve`: points in, trees out."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import typer
+
+from ...core.errors import OptionError
+from .. import INTERRUPTED, NOT_PROVEN, reports
+from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
+from ..solving import Call, Solved
+from ..targets import (
+    SOLUTION_FORMATS,
+    Target,
+    check_target,
+    solution_line,
+    write_lines,
+    write_solution,
+)
+from ..watch import Watch, say
+
+
+def complete_method(incomplete: str) -> list[str]:
+    """Return the methods whose names begin so, for the shell's completion."""
+    from ...registry import MODULES
+
+    return [name for name in MODULES if name.startswith(incomplete)]
+
+
+# Panels of the help page.
+INPUT, SOLVER, OUTPUT = "Input", "Solver", "Output"
+
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        "--method",
+        "-m",
+        rich_help_panel=SOLVER,
+        help="See 'deepsteiner methods'.",
+        autocompletion=complete_method,
+    ),
+]
+SettingOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        rich_help_panel=SOLVER,
+        metavar="NAME=VALUE",
+        help="An option of the method; repeatable.",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """The dataset asked for, if any."""
+
+    name: str | None
+    file: str | None
+    count: int | None
+    split: str
+    seed: int
+    n: int | None
+
+    def wanted(self, files: list[str] | None) -> bool:
+        """Return whether a dataset is solved rather than files; it must be one of the two."""
+        given = self.name is not None or self.file is not None
+        if given == bool(files):
+            raise OptionError("give either point files (- is standard input) or --dataset NAME")
+        return given
+
+    def instances(self) -> list[Instance]:
+        """Return the dataset's instances."""
+        if self.name == "DEG" and self.file is None:
+            raise OptionError("DEG is read from a file of yours: give --dataset-file PATH")
+        return instances_from_dataset(
+            self.name or str(self.file),
+            count=100 if self.count is None and self.file is None else self.count,
+            split=self.split,
+            seed=self.seed,
+            n=self.n,
+            file=self.file,
+        )
+
+
+def solve(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Point files in any format; - is standard input."),
+    ] = None,
+    method: MethodOption = "auto",
+    option: SettingOption = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", rich_help_panel=INPUT, help="Instead of files: D1, D2, D3 or a kind."
+        ),
+    ] = None,
+    dataset_file: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATH", rich_help_panel=INPUT, help="A dataset file with points and optima."
+        ),
+    ] = None,
+    count: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=INPUT, help="Instances (default: 100, or all of a file)."),
+    ] = None,
+    split: Annotated[
+        str, typer.Option(rich_help_panel=INPUT, help="Its split: train, validation or test.")
+    ] = "test",
+    n: Annotated[
+        int | None,
+        typer.Option("--n", rich_help_panel=INPUT, help="Points per instance of a kind."),
+    ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS", rich_help_panel=SOLVER, help="Per instance; then the best so far."
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(rich_help_panel=SOLVER, help="For random methods and for the dataset.")
+    ] = 0,
+    duplicates: Annotated[
+        str, typer.Option(rich_help_panel=INPUT, help="Repeated points: merge or raise.")
+    ] = "merge",
+    workers: Annotated[
+        int, typer.Option(rich_help_panel=SOLVER, help="Threads or processes for many instances.")
+    ] = 1,
+    device: Annotated[
+        str, typer.Option(rich_help_panel=SOLVER, help="cpu, cuda or auto, for learned methods.")
+    ] = "cpu",
+    crs: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=INPUT, help="What the coordinates are, as EPSG:4326 for lon/lat."
+        ),
+    ] = None,
+    project_to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="CRS",
+            rich_help_panel=INPUT,
+            help="The plane to solve in (default: a local one).",
+        ),
+    ] = None,
+    max_edge: Annotated[
+        float | None,
+        typer.Option(
+            metavar="LENGTH", rich_help_panel=OUTPUT, help="Insert relays on longer edges."
+        ),
+    ] = None,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-O",
+            metavar="PATH",
+            rich_help_panel=OUTPUT,
+            help="Write json, geojson, csv, svg, png or "
+            "pdf; many instances: jsonl; - is standard output.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object per instance."),
+    ] = False,
+    trace: Annotated[
+        bool,
+        typer.Option("--trace", rich_help_panel=SOLVER, help="Record the steps in the result."),
+    ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove", rich_help_panel=SOLVER, help="Exit with 3 unless the tree is proven optimal."
+        ),
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="No report, no progress.")
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Phases and counts.")
+    ] = False,
+) -> None:
+    """Connect points by a short tree that may branch at extra points.
+
+    \b
+    Examples:
+      deepsteiner solve cities.csv
+      deepsteiner solve cities.csv -m greedy -o relax=no -O tree.json
+      cat cities.csv | deepsteiner solve - -O - > tree.json
+      deepsteiner solve a.csv b.csv c.csv -O results.jsonl
+      deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
+
+    Ctrl-C stops the solver. A single instance then has its best tree so far; of many, those
+    that are finished are written, in order. SIGTERM and SIGHUP do the same. The exit code is
+    130, 143 or 129. A second Ctrl-C gives the instance at hand up at once.
+    """
+    target = _check_output(output, as_json)
+    _check_numbers(workers, max_edge)
+    name = _proving_method(method) if prove else method
+    call = Call(
+        name,
+        {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device},
+        method_options(name, option or []),
+        workers,
+        crs,
+        project_to,
+        trace,
+    )
+    data = Data(dataset, dataset_file, count, split, seed, n)
+    instances = data.instances() if data.wanted(files) else instances_from_files(files or [])
+    target = _target_for(target, len(instances))
+    with Watch(quiet=quiet, verbose=verbose) as watch:
+        run = call.prepare(instances, watch)
+        try:
+            run.run()
+        finally:  # whatever ended it, what is finished is kept
+            if target is not None and not target.is_stdout:
+                watch.begin_writing()
+            solved = _with_relays(run.finished(), max_edge)
+            if solved:
+                _write(solved, len(instances), target, as_json)
+            elif watch.stopped:
+                say("nothing is finished, so nothing is written")
+    silent = quiet or as_json or (target is not None and target.is_stdout) or watch.hung_up
+    if solved and not silent:
+        _print_report(solved, target, verbose)
+    if watch.stopped:
+        raise typer.Exit(INTERRUPTED)
+    if prove and any(solution.status != "optimal" for _, solution in solved):
+        unproven = sum(solution.status != "optimal" for _, solution in solved)
+        print(f"not proven optimal: {unproven} of {len(solved)}", file=sys.stderr)
+        raise typer.Exit(NOT_PROVEN)
+
+
+def _check_output(output: str | None, as_json: bool) -> Target | None:
+    if output is None:
+        return None
+    if output == "-" and as_json:
+        raise OptionError("--json and -O - both write to standard output; give one of them")
+    return check_target(output, SOLUTION_FORMATS, stdout_format="json")
+
+
+def _check_numbers(workers: int, max_edge: float | None) -> None:
+    if workers < 1:
+        raise OptionError(f"--workers must be at least 1, got {workers}")
+    if max_edge is not None and not max_edge > 0:
+        raise OptionError(f"--max-edge must be a length greater than 0, got {max_edge!r}")
+
+
+def _proving_method(method: str) -> str:
+    from ...registry import MODULES
+
+    return "exact" if method == "auto" and "exact" in MODULES else method
+
+
+def _target_for(target: Target | None, count: int) -> Target | None:
+    """Return the target fit for that many results: several need one line of JSON each."""
+    if target is None or count == 1 or target.format == "jsonl":
+        return target
+    if target.is_stdout:
+        return replace(target, format="jsonl")
+    raise OptionError(
+        f"{target.path} holds one solution, but {count} instances are given; use a .jsonl file"
+    )
+
+
+def _with_relays(solved: Solved, max_edge: float | None) -> Solved:
+    if max_edge is None:
+        return solved
+    return [(instance, solution.with_max_edge(max_edge)) for instance, solution in solved]
+
+
+def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:
+    """Write what was solved of `count` instances; where that is not all, say how much it is."""
+    solutions = [solution for _, solution in solved]
+    if count > 1:
+        # Each line says which instance it solves.
+        solutions = [
+            replace(solution, info={**solution.info, "instance": instance.name})
+            for instance, solution in solved
+        ]
+    if target is not None and count == 1:
+        write_solution(solutions[0], target)
+    elif target is not None:
+        write_lines(map(solution_line, solutions), target)
+    if as_json:
+        write_lines(map(solution_line, solutions), Target("-", "jsonl"))
+    if len(solved) < count:
+        written = "" if target is None or target.is_stdout else f", written to {target.path}"
+        say(f"{len(solved):,} of {count:,} instances finished{written}")
+
+
+def _print_report(solved: Solved, target: Target | None, verbose: bool) -> None:
+    written = None if target is None else target.path
+    if len(solved) == 1:
+        print(reports.block(*solved[0], written))
+        if verbose and (found := reports.details(solved[0][1])):
+            print(found)
+        return
+    print(reports.line_header())
+    for instance, solution in solved:
+        print(reports.line(instance, solution))
+    print(reports.summary(solved))
+    if written is not None:
+        print(f"written to {written}")

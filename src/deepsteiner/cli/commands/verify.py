@@ -1,0 +1,80 @@
+"""`deepsteiner verify`: is this file, whoever made it, the tree it claims to be?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+
+from ...core.errors import FormatError, OptionError, TreeError
+from ...core.trees import LENGTH_TOLERANCE
+from ..checks import run_checks
+
+
+def verify(
+    file: Annotated[str, typer.Argument(help="A tree as json, geojson or csv; - is stdin.")],
+    points: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The terminals must be these points.")
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Steiner points: degree 3, angles of 120 degrees.")
+    ] = False,
+    tolerance: Annotated[
+        float, typer.Option(help="Relative error allowed in the stated length.")
+    ] = LENGTH_TOLERANCE,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the exit code.")] = False,
+) -> None:
+    """Check a tree file, one property after the other; exit with 2 if one fails.
+
+    A JSON file needs terminals and edges, and steiner_points if there are any (nodes are numbered
+    terminals first, from 0); length, lower_bound and status are checked where they are given.
+    That a bound is valid, or a tree the shortest, is not proven here.
+
+    \b
+    Examples:
+      deepsteiner verify tree.json --strict
+      deepsteiner verify tree.geojson --points cities.geojson
+    """
+    from ...io import load_points
+    from ...io.sources import reading
+
+    if not 0 <= tolerance < 1:
+        raise OptionError(f"--tolerance must be at least 0 and below 1, got {tolerance!r}")
+    with reading(file):
+        data = read_tree(file)
+        wanted = None if points is None else load_points(points)
+        checks = list(run_checks(data, wanted, strict=strict, tolerance=tolerance))
+    failed = [check for check in checks if check.passed is False]
+    if as_json:
+        print(json.dumps({"valid": not failed, "checks": [asdict(check) for check in checks]}))
+    elif not quiet:
+        for check in checks:
+            word = {True: "ok", False: "FAIL", None: "-"}[check.passed]
+            print(f"{word:<5} {check.name:<10} {check.finding}")
+    if failed:
+        raise TreeError(f"{file} fails the {failed[0].name} check: {failed[0].finding}")
+
+
+def read_tree(file: str) -> Mapping[str, Any]:
+    """Return the fields of a tree file as they stand there; nothing is checked yet."""
+    from ...io.json_points import parse_json
+    from ...io.solution_csv import MARK, dict_from_csv
+    from ...io.solution_geojson import dict_from_geojson
+    from ...io.sources import read_source
+
+    source = read_source(file)
+    text = source.text()
+    if text.startswith(f"# {MARK}"):
+        return dict_from_csv(text, source.name)
+    value = parse_json(text, source.name) if text.lstrip().startswith("{") else None
+    if isinstance(value, dict) and value.get("type") == "FeatureCollection":
+        value = dict_from_geojson(value, source.name)
+    if isinstance(value, dict) and "points" in value and "terminals" not in value:
+        value = {**value, "terminals": value["points"]}
+    if not isinstance(value, dict) or "terminals" not in value or "edges" not in value:
+        raise FormatError(f"{source.name}: expected a tree with 'terminals' and 'edges'")
+    return value

@@ -1,1 +1,0 @@
-"""Proven shortest trees: full Steiner trees are generated, pruned and concatenated."""

@@ -1,0 +1,1 @@
+"""The list of full Steiner trees: enumerated, stored, and selected from."""

@@ -1,0 +1,1 @@
+"""Which full Steiner trees a shortest tree may consist of."""

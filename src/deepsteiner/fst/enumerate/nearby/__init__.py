@@ -1,0 +1,1 @@
+"""Small full Steiner trees that neighbours form: quick lists, without a promise."""

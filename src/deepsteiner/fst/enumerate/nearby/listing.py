@@ -1,0 +1,251 @@
+"""The list of full Steiner trees that `local` chooses from.
+
+Two terminals of one small full Steiner tree are nearly always joined by short chains of edges of
+the Delaunay triangulation. Trees of three and four terminals over such neighbours follow from
+closed formulas; bottleneck distances and shorter combinations of smaller trees leave about one
+useful tree for each terminal, practically all that an exact generation would find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....core.points import FloatArray, IntArray
+from ....geometry.spanning_trees import (
+    minimum_spanning_tree,
+    spanning_tree_among,
+    sparse_candidates,
+    unique_pairs,
+)
+from ....geometry.triangulation import PHASE, TILED_FROM
+from ....run.monitor import Monitor
+from ....run.slices import Workers
+from ....run.watch import Stopped, Watch
+
+# Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
+_PRECISE = 1e-6
+# Terminals or pairs of terminals in one uninterrupted call.
+SLICE = 500
+# Up to here a triangulation without set-up cost is faster.
+SMALL = 150
+
+Tell = Callable[[str, int, int], bool]
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Full Steiner trees over common terminals, in compressed rows.
+
+    Tree f has the terminals t[0..k-1] = ``terminals[start[f]:start[f + 1]]`` and k - 2 Steiner
+    points s[0..], the rows of ``steiner`` from ``start[f] - 2 * f``. ``edges`` holds its 2 k - 3
+    edges from row ``2 * start[f] - 3 * f`` on, over t and then s; where no ``links`` are given, the
+    Steiner points form paths. The first n - 1 trees are the edges of a minimum spanning tree by
+    length.
+    """
+
+    points: FloatArray
+    start: IntArray
+    terminals: IntArray
+    length: FloatArray
+    steiner: FloatArray
+    links: IntArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.length)
+
+    @property
+    def edges(self) -> IntArray:
+        """The edges of all trees."""
+        from ...union_kernels import caterpillar_edges
+
+        edges: IntArray = caterpillar_edges(self.start) if self.links is None else self.links
+        return edges
+
+    def part(self, keep: Any) -> Listing:
+        """Return the flagged trees; only for lists without links."""
+        from ...union_kernels import part
+
+        return Listing(
+            self.points, *part(self.start, self.terminals, self.length, self.steiner, keep)
+        )
+
+    def union(self, picked: Any) -> tuple[FloatArray, IntArray]:
+        """Return Steiner points and edges of the union of the picked trees."""
+        from ...union_kernels import union
+
+        chosen, flags = self, picked
+        if self.links is None:
+            chosen = self.part(picked)
+            flags = np.ones(len(chosen), dtype=np.bool_)
+        trees = (chosen.start, chosen.terminals, chosen.steiner, chosen.edges)
+        return union(len(self.points), *trees, flags)
+
+    def extended(self, steiner: FloatArray, edges: IntArray) -> Listing:
+        """Return the list with the full trees of a strict tree over the same points added."""
+        from ...component_kernels import components
+
+        start, terminals, length, places, links = components(self.points, steiner, edges)
+        return Listing(
+            self.points,
+            np.concatenate((self.start, self.start[-1] + start[1:])),
+            np.concatenate((self.terminals, terminals)),
+            np.concatenate((self.length, length)),
+            np.concatenate((self.steiner, places)),
+            np.concatenate((self.edges, links)),
+        )
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Terminals with their spanning tree, bottleneck distances and close pairs.
+
+    ``pairs`` may share a Steiner point, ``cross`` may hang on adjacent ones; both come with
+    their bottleneck distances and with the numbers of the pairs at every terminal.
+    """
+
+    points: FloatArray
+    tree: IntArray
+    tree_lengths: FloatArray
+    bottlenecks: tuple[IntArray, IntArray, FloatArray]
+    pairs: tuple[IntArray, FloatArray, IntArray, IntArray]
+    cross: tuple[IntArray, FloatArray, IntArray, IntArray]
+
+
+def survey(
+    points: FloatArray,
+    workers: Workers,
+    neighbours: tuple[IntArray, IntArray] | None = None,
+    limit: float | None = None,
+) -> Ground:
+    """Find which terminals are close, among neighbours as `triangulated` gives them.
+
+    Close are those that can be on common or adjacent Steiner points, or all within a `limit` in
+    bottlenecks.
+    """
+    from . import neighbour_kernels as kernels
+
+    n = len(points)
+    graph, tree = neighbours or triangulated(points, workers)
+    difference = points[tree[:, 0]] - points[tree[:, 1]]
+    lengths = np.hypot(difference[:, 0], difference[:, 1])
+    order = np.argsort(lengths, kind="stable")
+    tree = tree[order]
+    bottlenecks = kernels.bottleneck_tree(points, tree, np.arange(n - 1))
+    parts = workers.map(
+        lambda first, last: kernels.pair_bounds(points, graph, *bottlenecks, first, last),
+        len(graph),
+        8 * SLICE,
+    )
+    bound = np.concatenate([part[0] for part in parts])
+    stretch = np.concatenate([part[1] for part in parts])
+    close = []
+    for most in (kernels.ON_ONE, kernels.ON_TWO) if limit is None else (limit,):
+        keep = kernels.shortest_pairs(points, graph, stretch, most)
+        chosen, bounds = kernels.placed_pairs(n, graph, bound, keep)
+        close.append((chosen, bounds, *kernels.incident_pairs(n, chosen)))
+    return Ground(points, tree, lengths[order], bottlenecks, close[0], close[-1])
+
+
+def triangulated(
+    points: FloatArray, workers: Workers, watch: Watch | None = None
+) -> tuple[IntArray, IntArray]:
+    """Return neighbour pairs and a minimum spanning tree among them.
+
+    Raises Stopped where the watch stops it.
+    """
+    from ....geometry import spanning_kernels as kernels
+
+    n = len(points)
+    if watch is not None and not watch.go_on(PHASE):
+        raise Stopped
+    if n <= SMALL:
+        from ....geometry.gift_wrapping_kernels import triangulate
+
+        triangles, neighbours = np.empty((2, 2 * n, 3), dtype=np.int64)
+        count = triangulate(points, triangles, neighbours)
+        pairs = kernels.triangle_edges(triangles[:count], neighbours[:count])
+        return _spanned(points, pairs)
+    pairs = sparse_candidates(points, threads=workers.threads, watch=watch)
+    if watch is None or n <= TILED_FROM:
+        return _spanned(points, pairs)
+    return watch.wait("spanning tree", lambda: _spanned(points, pairs))
+
+
+def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
+    """Return pairs that contain a minimum spanning tree, and that tree."""
+    from ....geometry import spanning_kernels as kernels
+
+    n = len(points)
+    squared = kernels.squared_lengths(points, pairs)
+    extent = float(np.ptp(points, axis=0).max())
+    if n > SMALL and squared.min() >= (_PRECISE * extent) ** 2:
+        tree = np.empty((n - 1, 2), dtype=np.int64)
+        kernels.kruskal(n, pairs, np.argsort(squared, kind="stable"), tree)
+        return pairs, tree
+    tree = spanning_tree_among(points, pairs) if n > SMALL else minimum_spanning_tree(points)
+    return unique_pairs(n, np.concatenate((pairs, tree))), tree
+
+
+def list_trees(
+    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch | None = None
+) -> Listing:
+    """List full Steiner trees of up to `largest` terminals (3 to 5).
+
+    `tell(phase, done, total)` hears about progress; when it says no, the list ends early. Where
+    the watch says no, Stopped is raised.
+    """
+    found = find_trees(ground, workers, largest, tell)
+    wait = (watch or Watch(Monitor(), patient=False)).wait
+    return wait("list", lambda: assembled(ground, found))
+
+
+def find_trees(
+    ground: Ground, workers: Workers, largest: int, tell: Tell
+) -> list[tuple[Any, Any, Any]]:
+    """Return (names, places, lengths) of the full Steiner trees in every slice."""
+    from . import listing_kernels as kernels
+    from .quint_kernels import list_quints
+
+    n, pairs = len(ground.points), ground.pairs[0]
+    scratch = workers.scratch(lambda: np.full(len(pairs), -1, dtype=np.int64))
+    head = (ground.points, *ground.pairs)
+
+    def triples(first: int, last: int) -> Any:
+        return kernels.list_triples(*head, *ground.bottlenecks, first, last)
+
+    def quads(first: int, last: int) -> Any:
+        stamp = scratch()
+        return kernels.list_quads(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+
+    def quints(first: int, last: int) -> Any:
+        stamp = scratch()
+        return list_quints(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+
+    found = workers.map(triples, n, 4 * SLICE, tell, "trees of 3 terminals")
+    if largest >= 4:
+        found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
+    if largest >= 5:
+        found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
+    return found
+
+
+def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> Listing:
+    """Put the spanning-tree edges and what was found into one list."""
+    from ...union_kernels import count_names, put_edges, put_trees
+
+    n = len(ground.points)
+    m = n - 1 + sum(len(lengths) for _, _, lengths in found)
+    size = 2 * n - 2 + sum(count_names(names) for names, _, _ in found)
+    start, terminals = np.empty(m + 1, dtype=np.int64), np.empty(size, dtype=np.int64)
+    length, steiner = np.empty(m), np.empty((size - 2 * m, 2))
+    arrays = (start, terminals, length, steiner)
+    put_edges(ground.tree, ground.tree_lengths, *arrays[:3])
+    tree = n - 1
+    for names, places, lengths in found:
+        put_trees(names, places, lengths, tree, *arrays)
+        tree += len(lengths)
+    return Listing(ground.points, *arrays)

@@ -1,0 +1,1 @@
+"""Choosing from a list the full Steiner trees that connect all terminals."""

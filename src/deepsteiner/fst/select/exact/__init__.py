@@ -1,0 +1,1 @@
+"""The cheapest choice, with proof: reductions, dynamic programmes, branch and cut."""

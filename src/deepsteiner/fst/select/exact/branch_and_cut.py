@@ -1,0 +1,298 @@
+"""Cutting planes and branching on a piece that is too wide for the frontier programme."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .blocks_kernels import share_order
+from .frontier import solve_by_frontier
+from .piece import Answer, Piece
+from .prune_kernels import incidence
+from .separation_kernels import violated_sets
+from .subset_kernels import greedy_tree
+from .subtour_kernels import subtour_rows
+from .subtour_lp import FAILED, INFEASIBLE, OPTIMAL, STOPPED, Relaxation
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+Tick = Callable[[float, float], bool]
+
+CUTOFF = 1.0 - 5e-11  # a tree must be shorter than this times the best one to matter
+LEAST_VIOLATION = 1e-6
+TOWARDS_VERTEX = 0.8  # where between an inner point and the vertex cuts are looked for
+INNER_TREES = 8
+NODE_ROUNDS = 40
+TRIED_COLUMNS = 8
+FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
+POLISH_SHARES = (1.5, 2.0, 3.0, 4.5)  # FSTs per terminal that a polish is confined to
+POLISH_WORK = 1e6
+POLISH_MOST = 20_000
+CLOSED, CONVERGED, HALTED = "closed", "converged", "halted"
+
+
+class BranchAndCut:
+    """Cutting planes at the root, then best-first branching, on one piece.
+
+    ``tick(length, bound)`` is asked between programmes and their slices whether to go on.
+    ``record`` receives one dictionary per round when tracing.
+    """
+
+    def __init__(
+        self,
+        piece: Piece,
+        guess: Flags,
+        tick: Tick,
+        record: list[dict[str, Any]] | None = None,
+    ) -> None:
+        self.piece = piece
+        self.picked = guess.copy()
+        self.length = float(piece.length[guess].sum()) if guess.any() else np.inf
+        self.bound = 0.0
+        self.alive = np.ones(piece.length.size, np.bool_)
+        self.counts = {"rounds": 0, "cuts_components": 0, "cuts_flow": 0, "nodes": 0, "rows": 0}
+        self._tick = tick
+        self._record = record
+        every = np.ones(piece.length.size, np.bool_)
+        self._first, self._lists = incidence(piece.n, piece.start, piece.terminals, every)
+        self._program = Relaxation(piece, self._first, self._lists)
+        self._sets = np.empty(40 * piece.n + 1000, np.int64)
+        self._bounds = np.zeros(4 * piece.n + 100, np.int64)
+        self._share_rank = np.empty(piece.length.size)
+        self._share_rank[share_order(piece.start, piece.length)] = np.linspace(
+            0.0, 1e-3, piece.length.size
+        )
+        self._inner = self._inner_point()
+
+    @property
+    def solves(self) -> int:
+        """Linear programmes solved (slices included)."""
+        return self._program.solves
+
+    def answer(self) -> Answer:
+        """The best tree and bound so far."""
+        optimal = self.length * CUTOFF <= self.bound
+        return Answer(self.picked, self.length, min(self.bound, self.length), optimal)
+
+    def root(self) -> str:
+        """Cut until nothing is violated (CONVERGED), the gap is CLOSED or a stop (HALTED)."""
+        m = self.piece.length.size
+        polish_at = FIRST_POLISH
+        while True:
+            outcome = self._cut_once(np.zeros(m), self.alive.astype(np.float64), 0.0)
+            value, reduced = self._last_bound
+            self.bound = max(self.bound, min(value, self.length))
+            self._fix(value, reduced)
+            if self.length * CUTOFF <= self.bound:
+                return CLOSED
+            if outcome == HALTED:
+                return HALTED
+            if outcome != "cut" or self.counts["rounds"] >= polish_at:
+                polish_at *= 2
+                self._polish(reduced)
+                self._fix(value, reduced)
+            if outcome != "cut":
+                return CLOSED if self.length * CUTOFF <= self.bound else CONVERGED
+
+    def branch(self) -> None:
+        """Prove the best tree by branching from the converged root."""
+        counter = 0
+        heap: list[tuple[float, int, list[tuple[int, int]]]] = [(self.bound, 0, [])]
+        while heap:
+            inherited, _, fixings = heapq.heappop(heap)
+            self.bound = max(self.bound, min(inherited, self.length))
+            if inherited >= self.length * CUTOFF:
+                break
+            lower = np.zeros(self.piece.length.size)
+            upper = self.alive.astype(np.float64)
+            for column, side in fixings:
+                lower[column] = upper[column] = side
+            outcome, value = self._solve_node(lower, upper, inherited)
+            self.counts["nodes"] += 1
+            if outcome == HALTED:
+                return
+            if value >= self.length * CUTOFF:
+                continue
+            column, gains = self._branching_column(lower, upper, value)
+            if column < 0:
+                continue
+            for side in (0, 1):
+                counter += 1
+                child = max(value + gains[side], inherited)
+                heapq.heappush(heap, (child, counter, [*fixings, (column, side)]))
+        self.bound = self.length
+
+    def _solve_node(self, lower: Floats, upper: Floats, inherited: float) -> tuple[str, float]:
+        best = inherited
+        for _ in range(NODE_ROUNDS):
+            outcome = self._cut_once(lower, upper, inherited)
+            if outcome == INFEASIBLE:
+                return outcome, np.inf
+            best = max(best, self._last_bound[0])
+            if outcome != "cut" or best >= self.length * CUTOFF:
+                return outcome, best
+        return CONVERGED, best
+
+    def _cut_once(self, lower: Floats, upper: Floats, inherited: float) -> str:
+        """One programme, one separation; "cut" when rows were added."""
+        program = self._program
+        program.set_bounds(lower, upper)
+        status = program.solve(lambda: self._tick(self.length, self.bound))
+        self._last_bound = program.bound()
+        if status == INFEASIBLE:
+            self._last_bound = (np.inf, self._last_bound[1])
+            return INFEASIBLE
+        if status in (STOPPED, FAILED):
+            return HALTED
+        assert status == OPTIMAL
+        self.counts["rounds"] += 1
+        self._round_up()
+        count = self._separate(lower, upper)
+        self._note(count)
+        if not self._tick(self.length, max(self.bound, inherited)):
+            return HALTED
+        return "cut" if count else CONVERGED
+
+    def _separate(self, lower: Floats, upper: Floats) -> int:
+        """Add violated subtour rows; looks between an inner point and x first (deeper cuts)."""
+        piece, program = self.piece, self._program
+        x = program.x
+        points = [x]
+        if np.all(self._inner <= upper) and np.all(self._inner >= lower):
+            points.insert(0, TOWARDS_VERTEX * x + (1.0 - TOWARDS_VERTEX) * self._inner)
+        for point in points:
+            count, parts = violated_sets(
+                piece.n, piece.start, piece.terminals, point, self._first, self._lists,
+                LEAST_VIOLATION, self._sets, self._bounds,
+            )  # fmt: skip
+            if count:
+                break
+            self._inner = point
+        if count:
+            self.counts["cuts_components"] += parts
+            self.counts["cuts_flow"] += count - parts
+            program.drop_idle_rows()
+            program.add_rows(
+                *subtour_rows(
+                    piece.n, piece.start, self._first, self._lists, self._sets, self._bounds, count
+                )
+            )
+            self.counts["rows"] = max(self.counts["rows"], program.rows)
+        return int(count)
+
+    def _round_up(self) -> None:
+        """Kruskal over FSTs by their value in the programme; keeps the tree if it is the best."""
+        picked = np.zeros(self.alive.size, np.bool_)
+        order = np.argsort(self._share_rank - self._program.x, kind="stable")
+        piece = self.piece
+        length = greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+        if length < self.length:
+            self._take(float(length), picked)
+
+    def _take(self, length: float, picked: Flags) -> None:
+        """Keep a tree that is the best so far.
+
+        Rounding looks at all FSTs, so among ties it may meet one that was dropped: whoever goes
+        on with those that are alive needs the whole tree among them.
+        """
+        self.length, self.picked = length, picked
+        self.alive |= picked
+
+    def _polish(self, reduced: Floats) -> None:
+        """Best tree of the FSTs with the least reduced costs, by the frontier programme."""
+        order = np.argsort(reduced, kind="stable")
+        for share in POLISH_SHARES:
+            keep = self.picked.copy()
+            keep[order[: int(share * self.piece.n)]] = True
+            keep &= self.alive
+            piece = self.piece.restrict(keep)
+            picked, settled = solve_by_frontier(
+                piece,
+                self.length,
+                POLISH_WORK,
+                POLISH_MOST,
+                lambda: self._tick(self.length, self.bound),
+            )
+            if picked is not None and piece.length[picked].sum() < self.length:
+                better = np.zeros(self.alive.size, np.bool_)
+                better[np.flatnonzero(keep)[picked]] = True
+                self._take(float(piece.length[picked].sum()), better)
+            if not settled and np.isfinite(self.length):
+                return  # too wide, and more FSTs make it wider; without a tree: too few so far
+
+    def _fix(self, bound: float, reduced: Floats) -> None:
+        """Drop FSTs whose reduced cost proves that no better tree uses them."""
+        if np.isfinite(self.length):
+            self.alive &= (bound + reduced < self.length * CUTOFF) | self.picked
+            self._inner = np.where(self.alive, self._inner, 0.0)
+
+    def _branching_column(
+        self, lower: Floats, upper: Floats, value: float
+    ) -> tuple[int, tuple[float, float]]:
+        """The FST whose two sides raise the bound most, tried on a few; -1 at integer points.
+
+        Returns the column and by how much each side raises the bound, without further cuts.
+        """
+        x = self._program.x
+        score = np.minimum(x, 1.0 - x) * self.piece.length
+        best, best_gains, most = -1, (0.0, 0.0), -1.0
+        for column in np.argsort(-score, kind="stable")[:TRIED_COLUMNS]:
+            if score[column] <= 0.0:
+                break
+            low = self._gain(lower, upper, int(column), 0, value)
+            high = self._gain(lower, upper, int(column), 1, value)
+            merit = max(low, 1e-9) * max(high, 1e-9)
+            if merit > most:
+                best, best_gains, most = int(column), (low, high), merit
+        return best, best_gains
+
+    def _gain(self, lower: Floats, upper: Floats, column: int, side: int, value: float) -> float:
+        """Rise of the bound when a column is fixed to one side."""
+        lower, upper = lower.copy(), upper.copy()
+        lower[column] = upper[column] = side
+        self._program.set_bounds(lower, upper)
+        status = self._program.solve(lambda: self._tick(self.length, self.bound))
+        if status == INFEASIBLE:
+            return self.length
+        bound, _ = self._program.bound()
+        return min(max(bound - value, 0.0), self.length)
+
+    def _inner_point(self) -> Floats:
+        """Mean of some varied trees: a point in the middle of the feasible region."""
+        piece = self.piece
+        m = piece.length.size
+        share = piece.length / (np.diff(piece.start) - 1)
+        total, trees = self.picked.astype(np.float64), int(self.picked.any())
+        picked = np.zeros(m, np.bool_)
+        for k in range(1, INNER_TREES):
+            wobble = 1.0 + 0.3 * np.modf(np.arange(m) * (0.618034 * k))[0]
+            order = np.argsort(share * wobble, kind="stable")
+            length = greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+            if np.isfinite(length):
+                total += picked
+                trees += 1
+                if length < self.length:
+                    self._take(float(length), picked.copy())
+        return total / max(trees, 1)
+
+    def _note(self, count: int) -> None:
+        if self._record is None:
+            return
+        x = self._program.x
+        used = np.flatnonzero(x > 0.0)
+        sets = [
+            sorted(self._sets[self._bounds[c] : self._bounds[c + 1]].tolist()) for c in range(count)
+        ]
+        self._record.append(
+            {
+                "node": self.counts["nodes"],
+                "value": self._last_bound[0],
+                "length": self.length if np.isfinite(self.length) else None,
+                "sets": sets,
+                "x": [[int(f), float(x[f])] for f in used],
+            }
+        )

@@ -1,0 +1,417 @@
+"""Concatenation: the cheapest choice of full Steiner trees that connects all terminals.
+
+The list is reduced and split into blocks; narrow blocks are solved by dynamic programmes, wide ones
+are first thinned by local probes, and what is still wide goes to cutting planes and branching.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....core.errors import InternalError
+from ....run.watch import Stopped, waited
+from .piece import Piece
+
+if TYPE_CHECKING:
+    from ...trees import FullTrees
+
+KeepGoing = Callable[[str, int, int, float, float], bool]
+
+# How hard each level tries before the next: FSTs and partitions per probe (0: no probes) and
+# probes per call, then the estimated work and the partitions per layer that the frontier programme
+# may cost.
+LEVELS = (
+    (0, 0, 0, 4e5, 100_000),
+    (100, 500, 4, 3e6, 200_000),
+    (200, 2000, 1, 3e7, 400_000),
+)
+LAST_RESORT = (0, 0, 0, 1e11, 1_000_000)  # where there is no linear programme
+QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
+LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
+WAITING = "reduce"  # what is told meanwhile, which does not count as work
+DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
+DENSE_MOST = 2000  # unless there are so many that it would be slow
+DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
+CEILING = 1.0 + 1e-12
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A concatenation of a list of full Steiner trees.
+
+    Attributes:
+        selected: indices of the FSTs; they form a tree over all terminals.
+        length: their total length.
+        lower_bound: no concatenation of the list is shorter.
+        optimal: whether ``selected`` is proven shortest for the list.
+        stats: counts and seconds by stage.
+        rounds: with ``trace``, one record per linear programme: the branching ``node`` (0 is the
+            root), its ``value``, the best ``length`` so far (or None), the violated terminal
+            ``sets`` and ``x``, pairs of an FST and its fractional value.
+    """
+
+    selected: NDArray[np.int64]
+    length: float
+    lower_bound: float
+    optimal: bool
+    stats: dict[str, float | int]
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+
+
+def concatenate(
+    trees: FullTrees,
+    *,
+    keep_going: KeepGoing | None = None,
+    trace: bool = False,
+    start: NDArray[np.int64] | None = None,
+) -> Choice:
+    """Choose FSTs of least total length that form a tree over all terminals.
+
+    Args:
+        trees: the list; its first n-1 FSTs are the edges of a minimum spanning tree, some of
+            which may be left out where there is a start.
+        keep_going: called as (phase, done, total, length, lower_bound), about every 50 ms;
+            returning False stops, and the best choice so far comes back with its bound.
+        trace: solve the whole list by cutting planes, slower, and record every round.
+        start: indices of FSTs that form a tree, to begin from.
+    """
+    n = trees.points.shape[0]
+    whole = Piece(  # copies: kernels are compiled once, for writable arrays
+        n,
+        np.array(trees.start, np.int64),
+        np.array(trees.terminals, np.int64),
+        np.array(trees.length, np.float64),
+        np.arange(trees.length.size),
+    )
+    return _Concatenation(whole, keep_going, start).run(trace)
+
+
+@dataclass
+class _Job:
+    """A piece still to be solved, the level it has reached, its best tree and its bound."""
+
+    piece: Piece
+    level: int
+    guess: NDArray[np.bool_]
+    bound: float
+    programmed: bool = False
+
+    def length(self) -> float:
+        """Length of the best tree known for the piece."""
+        return float(self.piece.length[self.guess].sum()) if self.guess.any() else np.inf
+
+
+class _Concatenation:
+    """The run: what is chosen for good, the open jobs, the best tree and the best bound."""
+
+    def __init__(
+        self, whole: Piece, keep_going: KeepGoing | None, start: NDArray[np.int64] | None
+    ) -> None:
+        self.whole = whole
+        self.keep_going = keep_going
+        self.chosen = np.zeros(whole.length.size, np.bool_)
+        self.jobs: list[_Job] = []
+        self.best = np.zeros(whole.length.size, np.bool_)
+        self.best[: whole.n - 1] = True
+        if start is not None and (
+            whole.length[start].sum() < whole.length[self.best].sum()
+            or not _is_tree(whole, self.best)
+        ):
+            self.best[:] = False
+            self.best[start] = True
+        self.best_length = float(whole.length[self.best].sum())
+        self.bound = 0.0
+        self.stopped = False
+        self.exhausted = False
+        self.rounds: list[dict[str, Any]] = []
+        self.began = time.perf_counter()
+        self.stats: dict[str, float | int] = dict.fromkeys(
+            (
+                "fsts", "pruned", "kept", "compulsory", "blocks", "probes_decided", "lp_pieces",
+                "lp_solves", "rows", "rounds", "cuts_components", "cuts_flow", "nodes",
+            ),
+            0,
+        )  # fmt: skip
+        self.stats |= dict.fromkeys(("seconds_narrow", "seconds_probe", "seconds_lp"), 0.0)
+        self.stats["fsts"] = whole.length.size
+
+    @cached_property
+    def levels(self) -> tuple[tuple[int, int, int, float, int], ...]:
+        """What is tried before a linear programme (looked up only when level 0 was not enough)."""
+        has_programme = importlib.util.find_spec("highspy") is not None
+        return LEVELS if has_programme else (*LEVELS, LAST_RESORT)
+
+    def run(self, trace: bool) -> Choice:
+        """Work through the jobs, hardest last."""
+        whole = self.whole
+        if whole.n > 1:
+            guess = self.best.copy()
+            self.jobs.append(
+                _Job(whole, len(self.levels) if trace else 0, guess, _price_bound(whole))
+            )
+            self._survey()
+            while self.jobs and not self.stopped and not self.exhausted:
+                job = self.jobs.pop()
+                if job.level == 0 or job.level < len(self.levels):
+                    self._narrow(job)
+                else:
+                    self._program(job, trace)
+                self._survey()
+        self._check_tree()
+        optimal = self.exhausted or (not self.jobs and not self.stopped)
+        if optimal:
+            self.bound = self.best_length
+        self.stats["seconds"] = time.perf_counter() - self.began
+        return Choice(
+            np.flatnonzero(self.best),
+            self.best_length,
+            min(self.bound, self.best_length),
+            optimal,
+            self.stats,
+            self.rounds,
+        )
+
+    def _check_tree(self) -> None:
+        """Nothing that is not a tree over all terminals ever leaves this module."""
+        if not _is_tree(self.whole, self.best):
+            raise InternalError("the chosen full Steiner trees do not form a tree")
+
+    def _survey(self) -> None:
+        """Assemble the best tree and the bound from what is chosen and the open jobs."""
+        fixed = float(self.whole.length[self.chosen].sum())
+        length = fixed + sum(job.length() for job in self.jobs)
+        if length < self.best_length and not self.exhausted:
+            self.best = self.chosen.copy()
+            for job in self.jobs:
+                self.best[job.piece.trees[job.guess]] = True
+            self.best_length = float(self.whole.length[self.best].sum())
+        bound = fixed + sum(job.bound for job in self.jobs)
+        self.bound = max(self.bound, min(bound, self.best_length))
+        self._tick("concatenate", self.best_length, self.bound)
+
+    def _tick(self, phase: str, length: float, bound: float) -> bool:
+        if self.keep_going is not None and not self.stopped:
+            undecided = sum(job.piece.n - 1 for job in self.jobs)
+            total = self.whole.n
+            going = self.keep_going(phase, max(total - undecided, 0), total, length, bound)
+            self.stopped = not going
+        return not self.stopped
+
+    def _narrow(self, job: _Job) -> None:
+        """Probe (above level 0), reduce, split, solve narrow blocks, queue the others."""
+        piece = job.piece
+        trees, most, probes, work, widest = (self.levels if job.level else LEVELS)[job.level]
+        if self._dense(job):
+            work *= DENSE_WORK
+        alive = np.ones(piece.length.size, np.bool_)
+        chosen = np.zeros(piece.length.size, np.bool_)
+        merged = np.arange(piece.n)
+        if trees:
+            began = time.perf_counter()
+            self._probe(job, trees, most, probes, alive, chosen)
+            self.stats["seconds_probe"] += time.perf_counter() - began
+            if self.stopped:
+                self.jobs.append(job)
+                return
+            if not alive.any():
+                self._exhaust(job)
+                return
+            self._contract(piece, alive, chosen, merged)
+        began = time.perf_counter()
+        try:
+            found = self._settled(piece, alive, chosen, merged, min(work, QUICK_WORK), widest)
+        except Stopped:
+            self.jobs.append(job)
+            return
+        blocks, first, listed, begin, local, sizes, solved, guess = found
+        self.stats["seconds_narrow"] += time.perf_counter() - began
+        if blocks < 0:
+            self._exhaust(job)
+            return
+        self.chosen[piece.trees[chosen]] = True
+        self.stats["blocks"] += int(blocks)
+        if piece is self.whole:
+            in_blocks = int(guess[np.repeat(solved, np.diff(first))].sum())
+            self.stats["compulsory"] = int(chosen.sum()) - in_blocks
+            self.stats["kept"] = listed.size
+            self.stats["pruned"] = chosen.size - listed.size - int(self.stats["compulsory"])
+        for b in np.flatnonzero(~solved):
+            low, high = first[b], first[b + 1]
+            ids = listed[low:high]
+            part = Piece(
+                int(sizes[b]),
+                begin[low : high + 1] - begin[low],
+                local[begin[low] : begin[high]],
+                piece.length[ids],
+                piece.trees[ids],
+            )
+            rest = _Job(part, job.level, guess[low:high], _price_bound(part), job.programmed)
+            if self._dense(rest):
+                rest.level = len(self.levels)
+            elif job.level < 2 or part.length.size > 0.7 * piece.length.size:
+                rest.level += 1
+            if work <= QUICK_WORK or not self._long_frontier(rest, work, widest):
+                self.jobs.append(rest)
+
+    def _settled(
+        self,
+        piece: Piece,
+        alive: NDArray[np.bool_],
+        chosen: NDArray[np.bool_],
+        merged: NDArray[np.int64],
+        work: float,
+        widest: int,
+    ) -> Any:
+        """Reduce, split and solve narrow blocks; a long call is told of while it lasts."""
+        from .blocks_kernels import settle
+
+        given = (piece.n, piece.start, piece.terminals, piece.length, alive, chosen, merged)
+        if self.keep_going is None or piece.length.size < LONG:
+            return settle(*given, work, widest)
+        return waited(
+            lambda: settle(*given, work, widest),
+            lambda: self._tick(WAITING, self.best_length, self.bound),
+        )
+
+    def _long_frontier(self, job: _Job, work: float, widest: int) -> bool:
+        """Solve a job by the frontier programme in slices; whether that settled it."""
+        from .frontier import solve_by_frontier
+
+        began = time.perf_counter()
+        picked, settled = solve_by_frontier(
+            job.piece,
+            job.length(),
+            work,
+            widest,
+            lambda: self._tick("frontier", self.best_length, self.bound),
+        )
+        self.stats["seconds_narrow"] += time.perf_counter() - began
+        if picked is not None:
+            self.chosen[job.piece.trees[picked]] = True
+        elif settled:
+            self._exhaust(job)
+        return settled
+
+    def _dense(self, job: _Job) -> bool:
+        """Many FSTs a terminal, as on lattices, and no linear programme has thinned them yet."""
+        many = DENSE * job.piece.n < job.piece.length.size < DENSE_MOST
+        return many and not job.programmed and self.levels is LEVELS
+
+    def _exhaust(self, job: _Job) -> None:
+        """No tree of the piece beats the one in hand, its own or the best of the whole list."""
+        if job.guess.any():
+            self.chosen[job.piece.trees[job.guess]] = True
+        else:
+            self.exhausted = True
+
+    def _probe(
+        self,
+        job: _Job,
+        trees: int,
+        most: int,
+        probes: int,
+        alive: NDArray[np.bool_],
+        chosen: NDArray[np.bool_],
+    ) -> None:
+        """Local probes all over a piece, a few per call."""
+        from .probe_kernels import probe_everywhere
+        from .prune_kernels import bottleneck_forest, edge_order
+        from .subset_kernels import terminal_prices
+
+        piece = job.piece
+        parent, weight = bottleneck_forest(
+            piece.n, piece.start, piece.terminals, piece.length, alive,
+            edge_order(piece.start, piece.length),
+        )  # fmt: skip
+        prices = terminal_prices(piece.n, piece.start, piece.terminals, piece.length)
+        settled = np.zeros(piece.n, np.bool_)
+        at = 0
+        while at < piece.n:
+            at, decided = probe_everywhere(
+                piece.n, piece.start, piece.terminals, piece.length, alive, chosen, parent, weight,
+                prices, job.length() * CEILING, trees, most, settled, at, probes,
+            )  # fmt: skip
+            if decided < 0:
+                alive[:] = False
+                return
+            self.stats["probes_decided"] += int(decided)
+            if not self._tick("probe", self.best_length, self.bound):
+                return
+
+    @staticmethod
+    def _contract(
+        piece: Piece,
+        alive: NDArray[np.bool_],
+        chosen: NDArray[np.bool_],
+        merged: NDArray[np.int64],
+    ) -> None:
+        from .prune_kernels import merge_tree
+
+        for f in np.flatnonzero(chosen):
+            alive[f] = False
+            merge_tree(merged, piece.terminals, piece.start[f], piece.start[f + 1])
+
+    def _program(self, job: _Job, trace: bool) -> None:
+        """Cutting planes; then back to the blocks if many FSTs fell, else branching."""
+        from .branch_and_cut import CONVERGED, BranchAndCut
+
+        began = time.perf_counter()
+        fixed = float(self.whole.length[self.chosen].sum())
+        others = fixed + sum(other.length() for other in self.jobs)
+        elsewhere = fixed + sum(other.bound for other in self.jobs)
+
+        def tick(length: float, bound: float) -> bool:
+            whole_length = min(self.best_length, others + length)
+            self.bound = max(self.bound, min(elsewhere + bound, self.best_length))
+            return self._tick("cut", whole_length, self.bound)
+
+        search = BranchAndCut(job.piece, job.guess, tick, self.rounds if trace else None)
+        outcome = search.root()
+        shrunk = search.alive.sum() < 0.6 * search.alive.size
+        again = outcome == CONVERGED and not trace and (shrunk or not job.programmed)
+        if outcome == CONVERGED and not again:
+            search.branch()
+        self.stats["lp_pieces"] += 1
+        self.stats["lp_solves"] += search.solves
+        for name, count in search.counts.items():
+            self.stats[name] = (
+                max(self.stats[name], count) if name == "rows" else self.stats[name] + count
+            )
+        self.stats["seconds_lp"] += time.perf_counter() - began
+        answer = search.answer()
+        if answer.optimal:
+            self.chosen[job.piece.trees[answer.picked]] = True
+        elif again:
+            keep = search.alive
+            self.jobs.append(
+                _Job(job.piece.restrict(keep), 0, answer.picked[keep], answer.bound, True)
+            )
+        else:
+            self.jobs.append(_Job(job.piece, job.level, answer.picked, answer.bound, True))
+            self.stopped = True
+
+
+def _is_tree(piece: Piece, flags: NDArray[np.bool_]) -> bool:
+    """Return whether the flagged FSTs form a tree over all terminals."""
+    from .subset_kernels import greedy_tree
+
+    picked = np.zeros_like(flags)
+    order = np.flatnonzero(flags)
+    greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+    return bool(np.array_equal(picked, flags))
+
+
+def _price_bound(piece: Piece) -> float:
+    """Every terminal but one pays at least its cheapest share of an FST."""
+    from .subset_kernels import terminal_prices
+
+    prices = terminal_prices(piece.n, piece.start, piece.terminals, piece.length)
+    return float(prices.sum() - prices.max())

@@ -1,0 +1,188 @@
+"""The subtour relaxation of a list as a linear programme that grows row by row, on HiGHS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....core.errors import MissingDependencyError
+
+if TYPE_CHECKING:
+    from .piece import Piece
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+OPTIMAL = "optimal"
+INFEASIBLE = "infeasible"
+STOPPED = "stopped"
+FAILED = "failed"
+
+IDLE_ROUNDS = 8  # a row that was slack this long leaves the programme
+OPTIONS: dict[str, Any] = {
+    "output_flag": False,
+    "threads": 1,
+    "solver": "simplex",
+    "presolve": "off",
+}
+
+
+def load_highspy() -> Any:
+    """The highspy module, or one sentence about how to get it."""
+    try:
+        import highspy
+    except ImportError as error:
+        raise MissingDependencyError(
+            "This list of full Steiner trees is too wide for the built-in solver and needs a "
+            "linear programme: install HiGHS with `pip install highspy`."
+        ) from error
+    return highspy
+
+
+class Relaxation:
+    """min sum c x over 0 <= x <= 1, the spanning equation, degree rows and added subtour rows.
+
+    Costs are scaled by a power of two to about one each, so that absolute tolerances fit. Values
+    given and taken are unscaled.
+    """
+
+    def __init__(self, piece: Piece, first: Ints, lists: Ints) -> None:
+        highspy = load_highspy()
+        m = piece.length.size
+        self.scale = 2.0 ** -round(float(np.log2(piece.length.mean())))
+        self.cost = piece.length * self.scale
+        self.lower = np.zeros(m)
+        self.upper = np.ones(m)
+        self.solves = 0
+        self._status = highspy.HighsModelStatus
+        self._first_rows = piece.n + 1
+        self.row_start = np.concatenate([[0], m + first])
+        self.columns = np.concatenate([np.arange(m), lists])
+        self.values = np.concatenate([np.diff(piece.start) - 1.0, np.ones(lists.size)])
+        self.row_lower = np.concatenate([[piece.n - 1.0], np.ones(piece.n)])
+        self.row_upper = np.concatenate([[piece.n - 1.0], np.full(piece.n, np.inf)])
+        self._idle = np.zeros(piece.n + 1, np.int64)
+        self._highs = highspy.Highs()
+        for name, value in OPTIONS.items():
+            self._highs.setOptionValue(name, value)
+        self._tolerance = 0.0
+        self._set_tolerance(1e-9)
+        # Slices of simplex iterations, not of time: the same path on every machine.
+        self._highs.setOptionValue("simplex_iteration_limit", max(100, 400_000 // m))
+        model = highspy.HighsLp()
+        model.num_col_ = m
+        model.num_row_ = self.row_lower.size
+        model.col_cost_ = self.cost
+        model.col_lower_ = self.lower
+        model.col_upper_ = self.upper
+        model.row_lower_ = self.row_lower
+        model.row_upper_ = self.row_upper
+        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+        model.a_matrix_.start_ = self.row_start.astype(np.int32)
+        model.a_matrix_.index_ = self.columns.astype(np.int32)
+        model.a_matrix_.value_ = self.values
+        self._highs.passModel(model)
+        self.x: Floats = np.zeros(m)
+        self._duals: Floats = np.zeros(self.row_lower.size)
+
+    @property
+    def rows(self) -> int:
+        """Number of rows in the programme."""
+        return int(self.row_lower.size)
+
+    def add_rows(
+        self, start: Ints, columns: Ints, values: Floats, lower: Floats, upper: Floats
+    ) -> None:
+        """Append rows in CSR form."""
+        self._highs.addRows(
+            lower.size,
+            lower,
+            upper,
+            columns.size,
+            start[:-1].astype(np.int32),
+            columns.astype(np.int32),
+            values,
+        )
+        self.row_start = np.concatenate([self.row_start, self.row_start[-1] + start[1:]])
+        self.columns = np.concatenate([self.columns, columns])
+        self.values = np.concatenate([self.values, values])
+        self.row_lower = np.concatenate([self.row_lower, lower])
+        self.row_upper = np.concatenate([self.row_upper, upper])
+        self._idle = np.concatenate([self._idle, np.zeros(lower.size, np.int64)])
+        self._duals = np.concatenate([self._duals, np.zeros(lower.size)])
+
+    def set_bounds(self, lower: Floats, upper: Floats) -> None:
+        """Replace the bounds of all columns."""
+        changed = np.flatnonzero((lower != self.lower) | (upper != self.upper)).astype(np.int32)
+        if changed.size:
+            self.lower, self.upper = lower.copy(), upper.copy()
+            self._highs.changeColsBounds(changed.size, changed, lower[changed], upper[changed])
+
+    def solve(self, keep_going: Callable[[], bool]) -> str:
+        """Re-optimise from the last basis; x and the duals are fresh unless it failed."""
+        status = self._run(keep_going)
+        for tolerance in (1e-9, 1e-7):
+            if status != FAILED:
+                break
+            self._highs.clearSolver()  # a bad basis: once more from scratch, then less strictly
+            self._set_tolerance(tolerance)
+            status = self._run(keep_going)
+        self._set_tolerance(1e-9)
+        if status in (OPTIMAL, STOPPED):
+            solution = self._highs.getSolution()
+            if status == OPTIMAL:
+                x = np.array(solution.col_value)
+                self.x = np.where(x < 1e-9, 0.0, np.where(x > 1 - 1e-9, 1.0, x))
+            self._duals = np.array(solution.row_dual)
+        return status
+
+    def _set_tolerance(self, tolerance: float) -> None:
+        if tolerance != self._tolerance:
+            self._tolerance = tolerance
+            self._highs.setOptionValue("primal_feasibility_tolerance", tolerance)
+            self._highs.setOptionValue("dual_feasibility_tolerance", tolerance)
+
+    def _run(self, keep_going: Callable[[], bool]) -> str:
+        while True:
+            self._highs.run()
+            self.solves += 1
+            status = self._highs.getModelStatus()
+            if status == self._status.kOptimal:
+                return OPTIMAL
+            if status == self._status.kInfeasible:
+                return INFEASIBLE
+            if status != self._status.kIterationLimit:
+                return FAILED
+            if not keep_going():
+                return STOPPED
+
+    def bound(self) -> tuple[float, Floats]:
+        """A lower bound that holds whatever the simplex code did, and the reduced costs."""
+        from .subtour_kernels import safe_bound
+
+        value, reduced = safe_bound(
+            self.cost, self.lower, self.upper, self.row_start, self.columns, self.values,
+            self.row_lower, self.row_upper, self._duals,
+        )  # fmt: skip
+        return value / self.scale, reduced / self.scale
+
+    def drop_idle_rows(self) -> int:
+        """Once a round: remove subtour rows that have been slack for some; returns how many."""
+        self._idle = np.where(np.abs(self._duals) > 1e-12, 0, self._idle + 1)
+        idle = self._idle > IDLE_ROUNDS
+        idle[: self._first_rows] = False
+        gone = np.flatnonzero(idle)
+        if gone.size * 4 < self.rows:  # not worth disturbing the basis
+            return 0
+        self._highs.deleteRows(gone.size, gone.astype(np.int32))
+        keep = ~idle
+        entry = np.repeat(keep, np.diff(self.row_start))
+        counts = np.diff(self.row_start)[keep]
+        self.row_start = np.concatenate([[0], np.cumsum(counts)])
+        self.columns, self.values = self.columns[entry], self.values[entry]
+        self.row_lower, self.row_upper = self.row_lower[keep], self.row_upper[keep]
+        self._idle, self._duals = self._idle[keep], self._duals[keep]
+        return int(gone.size)

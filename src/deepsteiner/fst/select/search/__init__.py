@@ -1,0 +1,1 @@
+"""Good choices at any size: greedy, windows, regions and flips."""

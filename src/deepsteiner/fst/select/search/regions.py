@@ -1,0 +1,146 @@
+"""Passes of regions over a large instance; see `region_kernels` and `region_pass_kernels`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....core.points import FloatArray, IntArray
+from ....run.monitor import Monitor
+from ....run.slices import Workers
+from ....run.watch import Stopped, Watch
+from ...enumerate.nearby.listing import Listing
+from .windows import FEW, Flags, cells_of, changed
+
+
+@dataclass(frozen=True)
+class RegionPass:
+    """One round of regions of about `size` terminals; `work` and `widest` limit each."""
+
+    size: int
+    work: float = 1e5
+    widest: int = 20_000
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes to a tree that may not go together; each would save its `gains`.
+
+    Change c is to pick or drop the trees changed[rows[c] : rows[c + 1]].
+    """
+
+    gains: FloatArray
+    rows: IntArray
+    changed: IntArray
+
+    @classmethod
+    def of(cls, parts: list[Any]) -> Changes:
+        """Put those of several calls together."""
+        rows = np.cumsum(np.concatenate([[0], *(np.diff(part[1]) for part in parts)]))
+        gains, changed = (np.concatenate([part[k] for part in parts]) for k in (0, 2))
+        return cls(gains, rows.astype(np.int64), changed)
+
+
+def run_pass(
+    listing: Listing,
+    picked: Any,
+    number: int,
+    how: RegionPass,
+    workers: Workers,
+    on_saving: Callable[[str, int, int, float], bool],
+    watch: Watch | None = None,
+) -> float:
+    """Solve the regions of one pass, all against the same tree; return what they saved.
+
+    `on_saving(phase, done, total, saved)` hears what was saved since it was last called. Where it
+    or the watch says no, the rest is left out. Of changes that do not go together, which is rare,
+    those of later regions are left to the next pass.
+    """
+    from . import region_pass_kernels as kernels
+
+    n, phase = len(listing.points), f"regions, pass {number + 1}"
+    trees = (listing.start, listing.terminals)
+    wait = (watch or Watch(Monitor(), patient=False)).wait
+    try:
+        own, order, bounds = wait(phase, lambda: _cut(listing, how.size, number))
+        hung = wait(phase, lambda: kernels.hang(n, *trees, picked))
+    except Stopped:
+        return 0.0
+    regions, heard = len(bounds) - 1, 0
+    saved = np.zeros(regions)
+    scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
+    heavy = how.work > RegionPass.work
+    leave = heavy and len(listing) <= FEW
+
+    def solve(first: int, last: int) -> Any:
+        flags = picked.copy() if leave else picked
+        given = [*trees, listing.length, flags, *own, order, bounds, first, last]
+        given += [how.work, how.widest, *hung, scratch(), saved[first:last]]
+        return *kernels.solve_apart(*given), changed(flags, picked)
+
+    def tell(phase: str, done: int, total: int) -> bool:
+        nonlocal heard
+        fresh, heard = float(saved[heard:done].sum()), done
+        return on_saving(phase, done, total, fresh)
+
+    parts = workers.map(solve, regions, max(1, 500 // how.size), tell, phase, heavy, leave)
+    if not parts:
+        return 0.0
+    for *_, flips in parts:
+        picked[flips] = ~picked[flips]
+    changes = Changes.of(parts)
+    take = acceptable(changes, *trees, picked, hung)
+    flips = changes.changed[np.repeat(take, np.diff(changes.rows))]
+    picked[flips] = ~picked[flips]
+    more = float(changes.gains[take].sum())
+    on_saving(phase, heard, regions, more)
+    return float(saved[:heard].sum()) + more
+
+
+def _cut(
+    listing: Listing, size: int, number: int
+) -> tuple[tuple[IntArray, IntArray], IntArray, IntArray]:
+    """Return the trees by their first terminal, and the terminals by region."""
+    from .window_kernels import by_first_terminal
+
+    n = len(listing.points)
+    cell = cells_of(listing.points, size, number)
+    order = np.argsort(cell, kind="stable")
+    bounds = np.flatnonzero(np.diff(cell[order])) + 1
+    own = by_first_terminal(n, listing.start, listing.terminals)
+    return own, order, np.concatenate(([0], bounds, [n]))
+
+
+def acceptable(
+    changes: Changes, start: IntArray, terminals: IntArray, picked: Flags, hung: Any
+) -> Flags:
+    """Return which changes to make: of those that close a cycle together, the first ones."""
+    from . import region_pass_kernels as kernels
+
+    took = np.zeros(len(changes.gains), dtype=np.bool_)
+    rows = changes.rows
+
+    def settle(first: int, last: int, parts: int, at: IntArray, names: IntArray, new: Any) -> None:
+        """Decide on the changes first..last-1, over the parts that all others leave connected."""
+        if kernels.is_forest(parts, at, names, new):
+            took[first:last] = True
+            return
+        if last - first == 1:
+            return
+        middle = (first + last) // 2
+        cut = rows[middle] - rows[first]
+        there = np.arange(len(new)) >= cut
+        less = kernels.contracted(parts, at, names, there & ~new, 0, cut)
+        settle(first, middle, *less, new[:cut])
+        here = np.repeat(took[first:middle], np.diff(rows[first : middle + 1]))
+        here = np.concatenate((here == new[:cut], np.zeros(len(new) - cut, dtype=np.bool_)))
+        less = kernels.contracted(parts, at, names, here, cut, len(new))
+        settle(middle, last, *less, new[cut:])
+
+    if len(took):
+        trees = (start, terminals, picked, changes.changed)
+        settle(0, len(took), *kernels.changes_as_parts(*trees, *hung))
+    return took

@@ -1,0 +1,161 @@
+"""Choosing from a list of full Steiner trees: a greedy start, then windows solved exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....core.points import FloatArray, IntArray
+from ....run.monitor import Monitor
+from ....run.slices import Tell, Workers
+from ....run.watch import Stopped, Watch
+from ...enumerate.nearby.listing import Listing
+
+ROUNDS = 4
+# Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
+FEW = 200_000
+Flags = NDArray[np.bool_]
+_NOWHERE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One round of windows: terminals in a cell, and how much work a window may take.
+
+    `work` and `widest` limit the dynamic programme (its estimated steps and its partitions).
+    """
+
+    size: int
+    work: float = 1e5
+    widest: int = 20_000
+
+
+def first_choice(
+    listing: Listing, picked: Flags, workers: Workers, tell: Tell, watch: Watch | None = None
+) -> None:
+    """Pick trees greedily by what they save; `picked` may hold a forest to begin from.
+
+    `tell` and the watch hear of it. Where the watch stops it, the choice of the last round that
+    was finished stays, and before the first the spanning tree.
+    """
+    from . import greedy_kernels as kernels
+
+    wait = (watch or Watch(Monitor(), patient=False)).wait
+    n = len(listing.points)
+    trees = (listing.start, listing.terminals, listing.length)
+    saving = np.zeros(len(listing))
+    trial = picked.copy()  # what a call nobody waits for may still write to
+    picked[:] = np.arange(len(picked)) < n - 1
+    try:
+        for _ in range(ROUNDS):
+            up, rank = wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+            picked[:] = trial
+
+            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
+                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
+
+            workers.map(measure, len(listing), 4000, tell, "greedy")
+            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
+            if wait("greedy", take) == 0:
+                break
+        wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+        picked[:] = trial
+    except Stopped:
+        return
+
+
+def cells_of(points: FloatArray, size: int, number: int) -> IntArray:
+    """Return a cell number for every point: cells of about `size` points, shifted by `number`.
+
+    Strips along one axis, cut across into cells: as many points in each, however they lie.
+    """
+    n = len(points)
+    axis = number % 2
+    strip = max(size, int(np.sqrt(n * size)))
+    shift = (0.0, 0.5, 0.25, 0.75)[number // 2 % 4]
+    order = np.argsort(points[:, axis], kind="stable")
+    column = np.empty(n, dtype=np.int64)
+    column[order] = (np.arange(n) + int(shift * strip)) // strip
+    order = np.lexsort((points[:, 1 - axis], column))
+    begin = np.searchsorted(column[order], np.arange(column.max() + 1))
+    place = np.arange(n) - begin[column[order]]
+    cell = np.empty(n, dtype=np.int64)
+    cell[order] = column[order] * (strip // size + 2) + (place + int(shift * size)) // size
+    return cell
+
+
+class WindowSearch:
+    """The picked trees and the passes of windows over them."""
+
+    def __init__(
+        self,
+        listing: Listing,
+        picked: Flags,
+        workers: Workers,
+        on_saving: Callable[[str, int, int, float], bool],
+        watch: Watch | None = None,
+    ) -> None:
+        from .window_kernels import by_first_terminal
+
+        self.listing = listing
+        self.picked = picked
+        self.workers = workers
+        self.on_saving = on_saving
+        self.watch = watch or Watch(Monitor(), patient=False)
+        n = len(listing.points)
+        self.own = self.watch.wait(
+            "windows", lambda: by_first_terminal(n, listing.start, listing.terminals)
+        )
+        self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
+
+    def run(self, number: int, how: Pass) -> float:
+        """Solve all windows of one pass; return what they saved.
+
+        `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
+        Raises Stopped where the watch stops the preparations.
+        """
+        from .window_kernels import connected_windows, solve_windows
+
+        listing = self.listing
+        trees = (listing.start, listing.terminals)
+
+        def cut() -> tuple[IntArray, IntArray]:
+            cell = cells_of(listing.points, how.size, number)
+            first, members = connected_windows(len(cell), *trees, self.picked, cell)
+            return first, members
+
+        phase = f"windows, pass {number + 1}"
+        first, members = self.watch.wait(phase, cut)
+        saved = np.zeros(len(first) - 1)
+        told = 0
+
+        heavy = how.work > Pass.work
+        leave = heavy and len(listing) <= FEW
+
+        def solve(low: int, high: int) -> IntArray:
+            flags = self.picked.copy() if leave else self.picked
+            solve_windows(
+                *trees, listing.length, flags, *self.own, first, members, low, high, how.work,
+                how.widest, self._scratch(), saved,
+            )  # fmt: skip
+            return changed(flags, self.picked)
+
+        def tell(phase: str, done: int, total: int) -> bool:
+            nonlocal told
+            fresh, told = float(saved[told:done].sum()), done
+            return self.on_saving(phase, done, total, fresh)
+
+        at_once = max(1, 300 // how.size)
+        for flips in self.workers.map(solve, len(saved), at_once, tell, phase, heavy, leave):
+            self.picked[flips] = ~self.picked[flips]
+        return float(saved[:told].sum())
+
+
+def changed(flags: Flags, picked: Flags) -> IntArray:
+    """Return where a copy of the flags differs from them; nowhere where it is none."""
+    return _NOWHERE if flags is picked else np.flatnonzero(flags != picked)

@@ -1,0 +1,1 @@
+"""Spanning trees, triangulations, candidate points, relaxation and refinement."""

@@ -1,1 +1,0 @@
-"""The paper's learned system: environment, network, decoding, training, checkpoints."""

@@ -1,0 +1,1 @@
+"""The paper's learned system: environment, network, decoding, checkpoints."""

@@ -1,0 +1,158 @@
+"""Candidate points of whole batches, on tensors: the same points in the same order as in `core`."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from ..core.errors import OptionError
+from ..geometry.candidates import EXTENTS, KINDS, CandidateKind, Extent
+
+
+@dataclass(frozen=True)
+class CandidateSpec:
+    """Which candidates a policy chooses among; the meaning of the fields is that of `core`."""
+
+    kind: CandidateKind = "mst"
+    k_star: int = 9
+    k_neighbors: int = 3
+    grid: int = 10
+    extent: Extent = "unit"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("kind", self.kind, KINDS), ("extent", self.extent, EXTENTS)):
+            if value not in known:
+                raise OptionError(
+                    f"candidate {name} must be one of {', '.join(known)}, got {value!r}"
+                )
+        for name in ("k_star", "k_neighbors", "grid"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
+                raise OptionError(
+                    f"candidate {name} must be an integer from 1 to 1000, got {value!r}"
+                )
+
+    def number(self, size: int) -> int:
+        """Return how many candidates `size` points have."""
+        if self.kind == "grid":
+            return self.grid**2
+        pairs = {
+            "mst": size - 1,
+            "knn": size * min(self.k_neighbors, size - 1),
+            "all": size * (size - 1) // 2,
+        }[self.kind]
+        return 2 * self.k_star * max(pairs, 0)
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates of a batch.
+
+    `points` (B, C, 2); `mask` (B, C) marks the real ones; `ends` (B, C, 2) are the two points
+    over which a candidate's arc stands, -1 for a grid. `full` says that no row that matters has
+    padding, neither among the points nor here, and `dense` that, besides, every row matters: what
+    the network can then leave away makes it faster.
+    """
+
+    points: Tensor
+    mask: Tensor
+    ends: Tensor
+    full: bool = False
+    dense: bool = False
+
+
+def candidates(
+    points: Tensor, count: Tensor, edges: Tensor | None, spec: CandidateSpec
+) -> Candidates:
+    """Return the candidates of every row; `edges` are the spanning trees (for kind "mst")."""
+    if spec.kind == "grid":
+        return _grid(points, count, spec)
+    if spec.kind == "mst":
+        if edges is None:
+            raise OptionError("candidates of kind 'mst' need the edges of the spanning trees")
+        pairs = edges
+        mask = torch.arange(1, edges.shape[1] + 1, device=points.device) < count[:, None]
+    elif spec.kind == "knn":
+        pairs, mask = _neighbour_pairs(points, count, spec.k_neighbors)
+    else:
+        pairs, mask = _all_pairs(points, count)
+    return Candidates(
+        arc_points(points, pairs, spec.k_star),
+        mask.repeat_interleave(2 * spec.k_star, dim=1),
+        pairs.repeat_interleave(2 * spec.k_star, dim=1),
+    )
+
+
+def arc_points(points: Tensor, pairs: Tensor, k_star: int) -> Tensor:
+    """Return the 2 * k_star points on the two 120-degree arcs over every pair (B, P, 2)."""
+    batch, number = pairs.shape[:2]
+    flat = pairs.reshape(batch, 2 * number, 1).expand(-1, -1, 2)
+    ends = points.gather(1, flat).view(batch, number, 2, 2)
+    first, second = ends[:, :, 0], ends[:, :, 1]
+    middle, vector = 0.5 * (first + second), second - first
+    left = torch.stack((-vector[:, :, 1], vector[:, :, 0]), dim=2)
+    along, across = _arc_offsets(k_star, points.device, points.dtype)
+    arcs = middle[:, :, None] + along * vector[:, :, None] + across * left[:, :, None]
+    return arcs.reshape(batch, number * 2 * k_star, 2)
+
+
+@cache
+def _arc_offsets(k_star: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Return (2 k_star, 1) offsets along and across a pair of length 1, left side first."""
+    radius = 1.0 / math.sqrt(3.0)
+    along, across = [], []
+    for side in (1.0, -1.0):
+        for i in range(1, k_star + 1):
+            angle = (i / (k_star + 1) - 0.5) * (2.0 * math.pi / 3.0)
+            along.append([radius * math.sin(angle)])
+            across.append([side * (radius * math.cos(angle) - 0.5 * radius)])
+    return (
+        torch.tensor(along, device=device, dtype=dtype),
+        torch.tensor(across, device=device, dtype=dtype),
+    )
+
+
+def _neighbour_pairs(points: Tensor, count: Tensor, neighbors: int) -> tuple[Tensor, Tensor]:
+    """Return (v, u) for the nearest u of every v, and which of these pairs exist."""
+    batch, size = points.shape[:2]
+    near = min(neighbors, size - 1)
+    index = torch.arange(size, device=points.device)
+    squared = (points[:, None] - points[:, :, None]).square().sum(dim=3)
+    beyond = index >= count[:, None]
+    hidden = beyond[:, None] | torch.eye(size, dtype=torch.bool, device=points.device)
+    order = squared.masked_fill(hidden, torch.inf).sort(dim=2, stable=True).indices[:, :, :near]
+    heads = index[:, None].expand(batch, size, near)
+    slots = torch.arange(1, near + 1, device=points.device) < count[:, None]
+    mask = ~beyond[:, :, None] & slots[:, None]
+    return torch.stack((heads, order), dim=3).view(batch, -1, 2), mask.view(batch, -1)
+
+
+def _all_pairs(points: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
+    size = points.shape[1]
+    pairs = torch.triu_indices(size, size, 1, device=points.device).T
+    return pairs.expand(len(points), -1, 2), pairs[:, 1] < count[:, None]
+
+
+def _grid(points: Tensor, count: Tensor, spec: CandidateSpec) -> Candidates:
+    """Return the centres of the grid's cells over the unit square or the points' bounding box."""
+    batch, size = points.shape[:2]
+    steps = (torch.arange(spec.grid, device=points.device, dtype=points.dtype) + 0.5) / spec.grid
+    if spec.extent == "unit":
+        axes = steps.expand(batch, 2, -1)
+    else:
+        beyond = (torch.arange(size, device=points.device) >= count[:, None])[:, :, None]
+        # A row without points gets a box without size, not one of infinities.
+        empty = (count == 0)[:, None]
+        low = points.masked_fill(beyond, torch.inf).amin(dim=1).masked_fill(empty, 0.0)
+        high = points.masked_fill(beyond, -torch.inf).amax(dim=1).masked_fill(empty, 0.0)
+        axes = low[:, :, None] + (high - low)[:, :, None] * steps
+    xs = axes[:, 0, :, None].expand(-1, -1, spec.grid)
+    ys = axes[:, 1, None, :].expand(-1, spec.grid, -1)
+    cells = torch.stack((xs, ys), dim=3).reshape(batch, -1, 2)
+    mask = (count > 0)[:, None].expand(-1, cells.shape[1])
+    ends = torch.full((1, 1, 2), -1, device=points.device).expand(batch, cells.shape[1], 2)
+    return Candidates(cells, mask, ends)

@@ -1,0 +1,192 @@
+"""The game that the policy plays: add candidate points to a spanning tree, for many trees at once.
+
+Every instance of a batch starts and stops on its own; one that has stopped never changes again.
+The criteria are the paper's:
+
+    first_selection   stop after one added point
+    all_selection     stop after |S| - 2 added points, whatever they do to the length
+    first_increment   stop once an added point made the tree longer; that point stays (Algorithm 2
+                      counts it in the cost and the likelihood of a sampled tree)
+    inference         Algorithm 1: a point that would make the tree longer is not added and ends
+                      the instance, so the tree before the first increase comes back
+
+All of them add at most |S| - 2 points, so one or two terminals are finished from the start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import torch
+from torch import Tensor
+
+from ..core.errors import OptionError
+from .candidates import Candidates, CandidateSpec, candidates
+from .spanning import insert, lookahead, spanning_tree
+from .training.config import CRITERIA, Criterion
+
+# Sums of the same lengths in another order may differ by this many units of rounding.
+_ROUNDING = 16
+
+
+@dataclass(frozen=True)
+class State:
+    """Where every instance of a batch stands; never changed in place.
+
+    `points` (B, M, 2) holds `count` points a row, of which the first `terminals` are terminals.
+    `edges`, `weights` are the spanning trees (see `spanning`) and `length` their lengths. `steps`
+    counts the added points. `active` marks the instances that go on. `width` bounds `count`;
+    `full` says that all active instances have exactly `width` points, and `dense` that, besides,
+    all are active: these three are known without asking the device.
+    """
+
+    points: Tensor
+    count: Tensor
+    terminals: Tensor
+    edges: Tensor
+    weights: Tensor
+    length: Tensor
+    active: Tensor
+    steps: Tensor
+    width: int
+    full: bool
+    dense: bool
+
+    def take(self, rows: Tensor) -> State:
+        """Return the given rows (indices or a mask), repeated or reordered as they stand."""
+        return replace(self, **{name: getattr(self, name)[rows] for name in _TENSORS})
+
+    def put(self, rows: Tensor, other: State) -> State:
+        """Return this state with the given rows (indices) replaced by the rows of `other`."""
+        changed = {}
+        for name in _TENSORS:
+            own = getattr(self, name).clone()
+            own[rows] = getattr(other, name)
+            changed[name] = own
+        width = max(self.width, other.width)
+        return replace(self, **changed, width=width, full=False, dense=False)
+
+    def going(self) -> tuple[State, Tensor]:
+        """Return the active instances alone, and their rows; this asks the device."""
+        rows = self.active.nonzero()[:, 0]
+        return replace(self.take(rows), dense=self.full), rows
+
+
+_TENSORS = tuple(
+    field.name for field in fields(State) if field.name not in ("width", "full", "dense")
+)
+
+
+class Environment:
+    """The rules: which candidates there are, and when an instance stops."""
+
+    def __init__(
+        self, spec: CandidateSpec | None = None, criterion: Criterion = "inference"
+    ) -> None:
+        if criterion not in CRITERIA:
+            raise OptionError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
+        self.spec = spec or CandidateSpec()
+        self.criterion = criterion
+
+    def reset(self, points: Tensor, count: Tensor | None = None) -> State:
+        """Begin with terminals (B, n, 2), of which the first `count` (B,) of each row are real."""
+        batch, size = points.shape[:2]
+        everywhere = count is None
+        if count is None:
+            count = torch.full((batch,), size, device=points.device)
+        room = max(2 * size - 2, size)
+        padded = points.new_zeros((batch, room, 2))
+        real = torch.arange(size, device=points.device) < count[:, None]
+        padded[:, :size] = points * real[:, :, None]
+        edges, weights = spanning_tree(padded[:, :size], count)
+        return State(
+            padded,
+            count,
+            count,
+            _padded(edges, room - 1),
+            _padded(weights, room - 1),
+            weights.sum(dim=1),
+            count > 2,
+            torch.zeros_like(count),
+            size,
+            everywhere,
+            everywhere and size > 2,
+        )
+
+    def candidates(self, state: State) -> Candidates:
+        """Return the candidates of the current points: of the first `width` slots of every row.
+
+        Instances that have stopped have none.
+        """
+        width = state.width
+        found = candidates(
+            state.points[:, :width],
+            self.visible(state),
+            state.edges[:, : width - 1],
+            self.spec,
+        )
+        mask = found.mask & state.active[:, None]
+        return replace(found, mask=mask, full=state.full, dense=state.dense)
+
+    def visible(self, state: State) -> Tensor:
+        """Return (B,): how many points the policy sees, 0 where an instance has stopped."""
+        return state.count * state.active
+
+    def lookahead(self, state: State, found: Candidates | None = None) -> Tensor:
+        """Return (B, C): how much shorter each candidate would make the tree, -inf where none is.
+
+        This is the reward of every possible step at once.
+        """
+        found = self.candidates(state) if found is None else found
+        width = state.width
+        return lookahead(
+            state.points[:, :width],
+            state.count,
+            state.edges[:, : width - 1],
+            state.weights[:, : width - 1],
+            found.points,
+            found.mask,
+        )
+
+    def step(self, state: State, choice: Tensor, found: Candidates | None = None) -> State:
+        """Add the chosen candidate (B,) to every active instance, as the criterion has it.
+
+        `found` are the candidates that `candidates(state)` gave; without them they are made anew.
+        """
+        found = self.candidates(state) if found is None else found
+        room = state.points.shape[1]
+        width = min(state.width + 1, room)
+        new = found.points.gather(1, choice[:, None, None].expand(-1, 1, 2))[:, 0]
+        points, edges, weights = insert(state.points[:, :width], state.count, new)
+        length = weights.sum(dim=1)
+        longer = length > state.length * (1.0 + _ROUNDING * torch.finfo(length.dtype).eps)
+        moved = state.active & ~longer if self.criterion == "inference" else state.active
+        steps = state.steps + moved
+        going = state.active & (steps < state.terminals - 2)
+        if self.criterion == "first_selection":
+            going = torch.zeros_like(going)
+        elif self.criterion != "all_selection":
+            going = going & ~longer
+        choose = moved[:, None, None]
+        return State(
+            torch.where(choose, _padded(points, room), state.points),
+            state.count + moved,
+            state.terminals,
+            torch.where(choose, _padded(edges, room - 1), state.edges),
+            torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
+            torch.where(moved, length, state.length),
+            going,
+            steps,
+            width,
+            state.full,
+            state.dense and self.criterion == "all_selection",
+        )
+
+
+def _padded(tensor: Tensor, size: int) -> Tensor:
+    """Return the tensor with zeros behind its second dimension."""
+    missing = size - tensor.shape[1]
+    if missing == 0:
+        return tensor
+    shape = (tensor.shape[0], missing, *tensor.shape[2:])
+    return torch.cat((tensor, tensor.new_zeros(shape)), dim=1)

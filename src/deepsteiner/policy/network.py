@@ -1,0 +1,341 @@
+"""The policy network of the paper: an attention encoder over points and candidates, and a decoder.
+
+All current points and all candidates become tokens; `layers` layers of attention and feed-forward
+blocks, each with a residual connection and a normalisation, embed them. The paper's decoder
+compares every candidate with the mean over the current points. Options:
+
+    norm      "batch" (the paper) or "layer"
+    inputs    "raw" (the paper: bare coordinates) or "edge": a candidate also carries its offset
+              from the middle of the edge it came from, and that edge's vector
+    decoder   "paper", or "released": as the authors' programs have it, the mean over all tokens,
+              one more attention step from it to the candidates, and tanh clipping at 10
+
+Padding takes no part in anything: not in attention, not in means, not in the statistics of the
+batch normalisation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import get_args
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..core.errors import OptionError
+from .candidates import Candidates
+from .training.config import Decoder, Inputs, Norm
+from .training.group import sum_over_processes
+
+NORMS: tuple[Norm, ...] = get_args(Norm)
+INPUTS: tuple[Inputs, ...] = get_args(Inputs)
+DECODERS: tuple[Decoder, ...] = get_args(Decoder)
+CLIP = 10.0  # the released decoder's logits lie within this
+# What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
+# without any candidate give no NaN.
+_HIDDEN_LOGIT = -1e9
+# Pairs of tokens that attention works on between two pauses, where a caller wants pauses.
+_PIECE = 1 << 20
+
+Pause = Callable[[], None]
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The architecture; the defaults are the paper's."""
+
+    layers: int = 5
+    dim: int = 128
+    heads: int = 8
+    ff: int = 512
+    norm: Norm = "batch"
+    inputs: Inputs = "raw"
+    decoder: Decoder = "paper"
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "dim", "heads", "ff"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise OptionError(f"network {name} must be an integer of at least 1, got {value!r}")
+        if self.dim % self.heads:
+            raise OptionError(
+                f"network dim must be a multiple of heads, got dim={self.dim}, heads={self.heads}"
+            )
+        for name, known in (("norm", NORMS), ("inputs", INPUTS), ("decoder", DECODERS)):
+            value = getattr(self, name)
+            if value not in known:
+                raise OptionError(
+                    f"network {name} must be one of {', '.join(known)}, got {value!r}"
+                )
+
+
+class MaskedBatchNorm(nn.BatchNorm1d):
+    """Batch normalisation over the tokens (B, T, d) that the mask (B, T) marks.
+
+    With `across_processes` set, the statistics are those of all processes' batches together.
+    """
+
+    across_processes: bool = False
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Normalise every token; without a mask, all of them make the statistics."""
+        flat = tokens.reshape(-1, tokens.shape[-1])
+        if not self.training or (mask is None and not self.across_processes):
+            return super().forward(flat).view(tokens.shape)
+        mean, variance = self._statistics(_at_least_32(flat), mask)
+        scale = self.weight * torch.rsqrt(variance + self.eps)
+        shift = self.bias - mean * scale
+        return (flat * scale + shift).to(tokens.dtype).view(tokens.shape)
+
+    def _statistics(self, flat: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
+        if mask is None:
+            weight = flat.new_ones((len(flat), 1))
+        else:
+            weight = mask.reshape(-1, 1).to(flat.dtype)
+        # The running mean is a good centre: sums of squares around it lose no digits.
+        assert self.running_mean is not None
+        assert self.running_var is not None
+        centre = self.running_mean.to(flat.dtype).clone()
+        centred = (flat - centre) * weight
+        sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
+        if self.across_processes:
+            sums = sum_over_processes(sums)
+        width = flat.shape[1]
+        number = sums[-1].clamp(min=1.0)
+        offset = sums[:width] / number
+        variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
+        mean = centre + offset
+        self._remember(mean.detach(), (variance * number / (number - 1).clamp(min=1.0)).detach())
+        return mean, variance
+
+    @torch.no_grad()
+    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+        momentum = 0.1 if self.momentum is None else self.momentum
+        assert self.num_batches_tracked is not None
+        self.num_batches_tracked += 1
+        for kept, value in ((self.running_mean, mean), (self.running_var, variance)):
+            assert kept is not None
+            kept.lerp_(value.to(kept.dtype), momentum)
+
+
+class TokenLayerNorm(nn.LayerNorm):
+    """Layer normalisation with the call of MaskedBatchNorm."""
+
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        """Normalise every token by itself."""
+        return super().forward(tokens)
+
+
+def _norm(config: NetworkConfig) -> nn.Module:
+    if config.norm == "batch":
+        return MaskedBatchNorm(config.dim)
+    return TokenLayerNorm(config.dim)
+
+
+class EncoderLayer(nn.Module):
+    """Attention and feed-forward, each added to its input and normalised."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.project_qkv = nn.Linear(config.dim, 3 * config.dim, bias=False)
+        self.project_out = nn.Linear(config.dim, config.dim, bias=False)
+        self.norm_attention = _norm(config)
+        self.ff_in = nn.Linear(config.dim, config.ff)
+        self.ff_out = nn.Linear(config.ff, config.dim)
+        self.norm_ff = _norm(config)
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor | None,
+        visible: Tensor | None,
+        pause: Pause | None = None,
+    ) -> Tensor:
+        """Return the next embeddings.
+
+        `mask` (B, T) marks the tokens that count in statistics, `visible` (B, 1, 1, T) those
+        that may be attended to; None for all. `pause` is called every now and then.
+        """
+        batch, number, dim = tokens.shape
+        qkv = self.project_qkv(tokens).view(batch, number, 3, self.heads, dim // self.heads)
+        query, key, value = qkv.permute(2, 0, 3, 1, 4)
+        if pause is None:
+            heads = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
+        else:
+            heads = _attend_in_pieces(query, key, value, visible, pause)
+        attended = self.project_out(heads.transpose(1, 2).reshape(batch, number, dim))
+        tokens = self.norm_attention(tokens + attended, mask)
+        forward = self.ff_out(functional.relu(self.ff_in(tokens), inplace=True))
+        result: Tensor = self.norm_ff(tokens + forward, mask)
+        return result
+
+
+def _attend_in_pieces(
+    query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, pause: Pause
+) -> Tensor:
+    pieces = []
+    rows = max(1, _PIECE // (key.shape[0] * key.shape[2]))
+    for part in torch.split(query, rows, dim=2):
+        pause()
+        pieces.append(functional.scaled_dot_product_attention(part, key, value, attn_mask=visible))
+    return torch.cat(pieces, dim=2) if len(pieces) > 1 else pieces[0]
+
+
+class Encoder(nn.Module):
+    """A stack of layers; its parameters' names do not depend on how many there are."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
+
+    def forward(
+        self,
+        tokens: Tensor,
+        mask: Tensor | None = None,
+        visible: Tensor | None = None,
+        pause: Pause | None = None,
+    ) -> Tensor:
+        """Return the final embeddings of all tokens (B, T, d); arguments as in EncoderLayer."""
+        for layer in self.layers:
+            tokens = layer(tokens, mask, visible, pause)
+        return tokens
+
+
+class PaperDecoder(nn.Module):
+    """Logits from one query (the graph) and one key per candidate, of a head's size."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        size = config.dim // config.heads
+        self.project_graph = nn.Linear(config.dim, size, bias=False)
+        self.project_nodes = nn.Linear(config.dim, size, bias=False)
+        self.scale = 1.0 / math.sqrt(size)
+
+    def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
+        """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
+        query, keys = self.project_graph(graph), self.project_nodes(nodes)
+        return torch.bmm(keys, query[:, :, None])[:, :, 0] * self.scale
+
+
+class ReleasedDecoder(nn.Module):
+    """A glimpse (attention from the graph to the candidates), then clipped logits from it."""
+
+    def __init__(self, config: NetworkConfig) -> None:
+        super().__init__()
+        self.heads = config.heads
+        self.project_graph = nn.Linear(config.dim, config.dim, bias=False)
+        self.project_nodes = nn.Linear(config.dim, 3 * config.dim, bias=False)
+        self.project_out = nn.Linear(config.dim, config.dim, bias=False)
+        self.scale = 1.0 / math.sqrt(config.dim)
+
+    def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
+        """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
+        batch, _, dim = nodes.shape
+        key, value, logit_key = self.project_nodes(nodes).chunk(3, dim=2)
+        split = (batch, -1, self.heads, dim // self.heads)
+        glimpse = functional.scaled_dot_product_attention(
+            self.project_graph(graph).view(split).transpose(1, 2),
+            key.reshape(split).transpose(1, 2),
+            value.reshape(split).transpose(1, 2),
+            attn_mask=None if mask is None else _attendable(mask),
+        )
+        query = self.project_out(glimpse.transpose(1, 2).reshape(batch, dim))
+        return CLIP * torch.tanh(torch.bmm(logit_key, query[:, :, None])[:, :, 0] * self.scale)
+
+
+class Policy(nn.Module):
+    """The distribution over candidates, given the current points."""
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__()
+        self.config = config or NetworkConfig()
+        dim = self.config.dim
+        self.embed = nn.Linear(2, dim)
+        self.embed_edge = nn.Linear(4, dim) if self.config.inputs == "edge" else None
+        self.encoder = Encoder(self.config)
+        paper = self.config.decoder == "paper"
+        self.decoder = PaperDecoder(self.config) if paper else ReleasedDecoder(self.config)
+
+    def forward(
+        self, points: Tensor, count: Tensor, candidates: Candidates, pause: Pause | None = None
+    ) -> Tensor:
+        """Return log-probabilities (B, C), -inf where there is no candidate.
+
+        `points` (B, M, 2) holds `count` points a row. Where `candidates.full`, the attention
+        and the softmax trust that rows have no padding; rows with a count of 0 then get any
+        finite values, and still take no part in the statistics. Where `candidates.dense` there
+        are no such rows either. `pause` is called every now and then while a large instance is
+        worked on; it may raise an exception to end that.
+        """
+        size = points.shape[1]
+        tokens = self._embed(points, candidates)
+        real = torch.arange(size, device=points.device) < count[:, None]
+        mask = torch.cat((real, candidates.mask), dim=1)
+        visible = None if candidates.full else _attendable(mask)
+        tokens = self.encoder(tokens, self._counted(mask, candidates), visible, pause)
+        nodes = tokens[:, size:]
+        if self.config.decoder == "paper":
+            graph = _mean(tokens[:, :size], real, candidates.full)
+        else:
+            graph = _mean(tokens, mask, candidates.full)
+        hide = None if candidates.full else candidates.mask
+        with _whole_precision(points):
+            logits: Tensor = self.decoder(_at_least_32(graph), _at_least_32(nodes), hide)
+        if hide is None:
+            return logits.log_softmax(dim=1)
+        likelihood = logits.masked_fill(~hide, _HIDDEN_LOGIT).log_softmax(dim=1)
+        return likelihood.masked_fill(~hide, -torch.inf)
+
+    def _counted(self, mask: Tensor, candidates: Candidates) -> Tensor | None:
+        """Return the mask of the tokens that make the statistics, None for all."""
+        if candidates.dense or not self.training or self.config.norm != "batch":
+            return None
+        # Asking the device costs less than statistics under a mask.
+        return None if candidates.full and bool(mask.all()) else mask
+
+    def _embed(self, points: Tensor, candidates: Candidates) -> Tensor:
+        # Coordinates keep their digits: neighbouring candidates differ in the third.
+        dtype, size = self.embed.weight.dtype, points.shape[1]
+        with _whole_precision(points):
+            tokens: Tensor = self.embed(torch.cat((points, candidates.points), dim=1).to(dtype))
+            if self.embed_edge is None:
+                return tokens
+            extra = self.embed_edge(edge_features(points, candidates).to(dtype))
+        return torch.cat((tokens[:, :size], tokens[:, size:] + extra), dim=1)
+
+
+def edge_features(points: Tensor, candidates: Candidates) -> Tensor:
+    """Return (B, C, 4): offset from the middle of the candidate's edge, and the edge's vector.
+
+    Candidates of no edge (a grid's) have zeros.
+    """
+    batch, number = candidates.ends.shape[:2]
+    flat = candidates.ends.clamp(min=0).reshape(batch, -1, 1).expand(-1, -1, 2)
+    ends = points.gather(1, flat).view(batch, number, 2, 2)
+    first, second = ends[:, :, 0], ends[:, :, 1]
+    features = torch.cat((candidates.points - 0.5 * (first + second), second - first), dim=2)
+    return features.masked_fill(candidates.ends[:, :, :1] < 0, 0.0)
+
+
+def _whole_precision(tensor: Tensor) -> torch.autocast:
+    return torch.autocast(tensor.device.type, enabled=False)
+
+
+def _at_least_32(tensor: Tensor) -> Tensor:
+    return tensor.float() if tensor.dtype.itemsize < 4 else tensor
+
+
+def _mean(tokens: Tensor, mask: Tensor, full: bool) -> Tensor:
+    if full:
+        return tokens.mean(dim=1)
+    number = mask.sum(dim=1, keepdim=True).clamp(min=1)
+    return (tokens * mask[:, :, None]).sum(dim=1) / number
+
+
+def _attendable(mask: Tensor) -> Tensor:
+    """Return the mask (B, 1, 1, T) for attention; a row without any token sees all of them."""
+    return (mask | ~mask.any(dim=1, keepdim=True))[:, None, None]

@@ -1,0 +1,1 @@
+"""Tour models, on which the training of policies can start."""

@@ -1,0 +1,1 @@
+"""Training of policies: configuration, objectives, the loop, validation."""

@@ -1,0 +1,164 @@
+"""Lookahead distillation: the savings of all candidates teach the policy on states it visits.
+
+One step plays `batch` games. In every state on the way the one-step saving of each candidate is
+known, and the target is softmax(saving / (temperature * best saving)). The game goes on with the
+policy's own choice, sampled or likeliest; where that would lengthen the tree although another
+candidate shortens it, the best candidate is taken, so that later states are seen as well. A game
+ends where no candidate saves more than a threshold. All states of one depth have the same number
+of points, so nothing is padded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..candidates import Candidates
+from ..environment import Environment, State
+from ..network import Policy
+from ..rollout import most_steps, score
+from ..sampling import autocast, choose
+from .config import DistillConfig
+from .group import Group
+from .instances import Padded
+from .trainer import Objective
+from .validation import Validation
+
+
+class Distill(Objective):
+    """The mean divergence of the policy from the lookahead's targets over visited states."""
+
+    def __init__(
+        self,
+        policy: Policy,
+        environment: Environment,
+        config: DistillConfig,
+        validation: Validation,
+        *,
+        group: Group,
+        precision: str,
+    ) -> None:
+        super().__init__()
+        self.policy = policy
+        self.environment, self.config, self.validation = environment, config, validation
+        self.group, self.precision = group, precision
+        # One number says whether an instance explores, then one for each of its steps.
+        self.draws = 2 + config.depth
+
+    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+        """Play the games and return the loss."""
+        self.policy.train()
+        size = instances.points.shape[1]
+        deepest = min(self.config.depth + 1, most_steps(self.environment, size))
+        state = self.environment.reset(instances.points, instances.count)
+        losses, captured = [], []
+        states = 0
+        for depth in range(deepest):
+            state, found, saving, draws, playing = self._worth_playing(state, draws)
+            if not self._anyone_plays(saving):
+                break
+            with autocast(instances.points.device, self.precision):
+                log_probs = score(self.policy, self.environment, state, found)
+            log_probs = _at(log_probs, playing).to(saving.dtype)
+            best, teacher = saving.max(dim=1)
+            losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
+            choice = self._choose(log_probs.detach(), _at(draws, playing), depth)
+            gained = saving.gather(1, choice[:, None])[:, 0]
+            captured.append((gained.clamp(min=0.0) / best).sum())
+            states += len(saving)
+            if depth + 1 < deepest:
+                choice = torch.where(gained > 0, choice, teacher)
+                if playing is not None:
+                    choice = choice.new_zeros(len(draws)).index_copy(0, playing, choice)
+                state = self.environment.step(state, choice, found)
+        return self._mean(losses, captured, states, instances)
+
+    def _worth_playing(
+        self, state: State, draws: Tensor
+    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | None]:
+        """Leave only the games in which a candidate saves something.
+
+        Return (state, candidates, savings, draws, rows). Games that have ended leave the batch,
+        and `rows` is None; where processes play together they stay, inactive, and savings are
+        those of the `rows` that play on.
+        """
+        with torch.no_grad():
+            found = self.environment.candidates(state)
+            saving = self.environment.lookahead(state, found)
+            least = self.config.threshold * state.length
+            going = (saving.amax(dim=1) > least) & state.active
+        rows = going.nonzero()[:, 0]
+        if self._together:
+            masked = replace(found, mask=found.mask & going[:, None], dense=False)
+            return replace(state, active=going, dense=False), masked, saving[rows], draws, rows
+        some = replace(
+            found,
+            points=found.points[rows],
+            mask=found.mask[rows],
+            ends=found.ends[rows],
+            dense=found.full,
+        )
+        return state.take(rows), some, saving[rows], draws[rows], None
+
+    @property
+    def _together(self) -> bool:
+        """Whether the processes share batch statistics, and so must take the same steps."""
+        return self.group.world > 1 and self.policy.config.norm == "batch"
+
+    def _anyone_plays(self, saving: Tensor) -> bool:
+        if not self._together:
+            return len(saving) > 0
+        return bool(self.group.mean(saving.new_tensor(float(len(saving)))) > 0)
+
+    def _choose(self, log_probs: Tensor, draws: Tensor, depth: int) -> Tensor:
+        explores = draws[:, 0] < self.config.explore
+        return torch.where(
+            explores, choose(log_probs, draws[:, 1 + depth]), choose(log_probs, None)
+        )
+
+    def _mean(
+        self, losses: list[Tensor], captured: list[Tensor], states: int, instances: Padded
+    ) -> Tensor:
+        if not losses:
+            # Terminals on a line: nothing to learn, but every process takes part in the step.
+            sums = [parameter.sum() for parameter in self.policy.parameters()]
+            return torch.stack(sums).sum() * 0.0
+        number = instances.points.new_tensor(states)
+        mean_number = self.group.mean(number)
+        self.stats = {
+            "captured": torch.stack(captured).sum() / number,
+            "states_per_instance": number / len(instances),
+        }
+        return torch.stack(losses).sum() / mean_number
+
+    def validate(self) -> dict[str, float]:
+        """Measure the policy on the validation set."""
+        self.policy.eval()
+        return self.validation.measure(self.policy)
+
+    def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
+        """Write the policy's weights."""
+        self.validation.write(folder, self.policy, facts)
+
+    def samples(self) -> list[Any]:
+        """Return trees of the policy."""
+        return self.validation.solutions(self.policy)
+
+
+def _at(values: Tensor, rows: Tensor | None) -> Tensor:
+    return values if rows is None else values[rows]
+
+
+def divergence(log_probs: Tensor, saving: Tensor, best: Tensor, temperature: float) -> Tensor:
+    """Return (B,): the Kullback-Leibler divergence of the policy from the soft targets.
+
+    `saving` is -inf where there is no candidate, and `best` its positive maximum.
+    """
+    real = saving > -torch.inf
+    wanted = (saving / (temperature * best[:, None])).log_softmax(dim=1)
+    difference = (wanted - log_probs).masked_fill(~real, 0.0)
+    return (wanted.exp() * difference).sum(dim=1)

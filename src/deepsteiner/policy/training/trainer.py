@@ -1,0 +1,294 @@
+"""The training loop that all objectives share: steps, schedule, validation, checkpoints, stopping.
+
+An `Objective` is a module that holds the network it trains and turns instances into a loss. The
+loop owns everything else. Every random choice is a function of the seed and the step, so a run
+that is continued equals one that was never interrupted, bit for bit on a CPU.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from ...core.errors import OptionError
+from .config import TrainConfig, ValidationConfig
+from .group import Group
+from .instances import Padded, TrainingStream, random_draws
+from .runlog import RunLog
+from .state import load_state, save_state
+
+if TYPE_CHECKING:
+    from ...core.solution import Solution
+
+# Seconds between readings of the loss, which wait for the device.
+READ_INTERVAL = 1.0
+# Seconds between checkpoints; the last step is always saved.
+SAVE_INTERVAL = 60.0
+
+
+class Objective(nn.Module, ABC):
+    """What is minimised. Sub-modules that require no gradient (a baseline) are saved, not trained.
+
+    `draws` is the number of random numbers that one instance of a step needs, `stats` what the
+    last step measured.
+    """
+
+    draws = 1
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stats: dict[str, Tensor] = {}
+
+    @abstractmethod
+    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+        """Return the loss of instances at the rows of this process's part of the epoch."""
+
+    def begin_epoch(self, epoch: int) -> None:
+        """Prepare what holds for a whole epoch."""
+
+    def end_epoch(self, epoch: int) -> dict[str, float]:
+        """Close an epoch and return what is worth recording."""
+        return {}
+
+    @abstractmethod
+    def validate(self) -> dict[str, float]:
+        """Return measures on the validation set."""
+
+    @abstractmethod
+    def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
+        """Write the model that this objective would ship now."""
+
+    def samples(self) -> Sequence[Solution]:
+        """Return a few solved validation instances, for a picture."""
+        return ()
+
+
+class Trainer:
+    """One run: an objective, its instances and a folder."""
+
+    def __init__(
+        self,
+        objective: Objective,
+        stream: TrainingStream,
+        train: TrainConfig,
+        validation: ValidationConfig,
+        folder: Path,
+        *,
+        group: Group,
+        note: str | None = None,
+    ) -> None:
+        self.objective, self.stream = objective, stream
+        self.train, self.validation = train, validation
+        self.folder, self.group, self.note = folder, group, note
+        self.log = RunLog(None)
+        self.total = 0 if train.minutes else train.epochs * stream.steps_per_epoch
+        self.optimizer = _adam(objective, train)
+        self._parallel: nn.Module = objective
+        if group.world > 1:
+            self._parallel = nn.parallel.DistributedDataParallel(objective)
+        self.step = 0
+        self.results: dict[str, Any] = {}
+        self._elapsed_before = 0.0
+        self._interrupted = False
+
+    def resume(self) -> None:
+        """Go on from the folder's checkpoint."""
+        facts = load_state(self.folder, self.objective, self.optimizer)
+        self.step = facts["step"]
+        self._elapsed_before = facts["elapsed"]
+        self.results = facts["results"]
+
+    def part(self) -> None:
+        """Let go of what talks to the other processes."""
+        self._parallel = self.objective
+        if self.group.world > 1:
+            gc.collect()
+
+    def run(self, log: RunLog, minutes: float | None = None) -> str:
+        """Train until the end ("finished"), Ctrl-C ("interrupted") or the budget ("stopped")."""
+        self.log = log
+        if self.note is not None:
+            log.say(self.note)
+        self._started = self._last_read = self._last_save = time.monotonic()
+        self._first_step = self._last_step = self.step
+        restore = self._catch_interrupts()
+        status = "finished"
+        try:
+            while (progress := self._progress()) < 1.0:
+                if self._should_stop(minutes):
+                    status = "interrupted" if self._interrupted else "stopped"
+                    break
+                self._one_step(progress)
+            self._finish(status)
+        finally:
+            restore()
+        return status
+
+    def _one_step(self, progress: float) -> None:
+        epoch, place = divmod(self.step, self.stream.steps_per_epoch)
+        if place == 0 or self.step == self._first_step:
+            self.objective.begin_epoch(epoch)
+        self.optimizer.param_groups[0]["lr"] = self._learning_rate(progress)
+        self.update(epoch, place)
+        self.step += 1
+        if place + 1 == self.stream.steps_per_epoch:
+            self._end_epoch(epoch)
+        if time.monotonic() - self._last_read > READ_INTERVAL or self._first_step + 1 == self.step:
+            self._read()
+
+    def update(self, epoch: int, place: int) -> None:
+        """Move the parameters by one step."""
+        self.backward(epoch, place)
+        trained = self.optimizer.param_groups[0]["params"]
+        norm = nn.utils.clip_grad_norm_(trained, self.train.clip or math.inf)
+        self.optimizer.step()
+        self.objective.stats["gradient"] = norm
+
+    def backward(self, epoch: int, place: int) -> Tensor:
+        """Compute the gradients of one step, averaged over the processes; return the loss."""
+        instances = self.stream.steps(epoch, place, place + 1)
+        size = len(instances)
+        shape = (self.train.batch, self.objective.draws)
+        number = epoch * self.stream.steps_per_epoch + place
+        draws = random_draws(shape, self.train.seed, "draws", number)
+        mine = draws[self.group.share(self.train.batch)].to(instances.points.device)
+        self.optimizer.zero_grad(set_to_none=True)
+        loss: Tensor = self._parallel(instances, slice(place * size, (place + 1) * size), mine)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.objective.stats["loss"] = loss.detach()
+        return loss.detach()
+
+    def _learning_rate(self, progress: float) -> float:
+        rate = self.train.learning_rate
+        if self.train.schedule == "cosine":
+            rate *= 0.5 * (1.0 + math.cos(math.pi * progress))
+        return rate * min(1.0, (self.step + 1) / (self.train.warmup + 1))
+
+    def _progress(self) -> float:
+        """Return how much of the training is done, from 0 to 1, alike in all processes."""
+        if not self.train.minutes:
+            return self.step / self.total
+        mine = torch.tensor(self.elapsed / (60.0 * self.train.minutes), dtype=torch.float64)
+        return float(self.group.agree(mine.to(self.stream.device)))
+
+    @property
+    def elapsed(self) -> float:
+        """Return the seconds trained so far, in all calls together."""
+        return self._elapsed_before + time.monotonic() - self._started
+
+    def _should_stop(self, minutes: float | None) -> bool:
+        spent = time.monotonic() - self._started
+        stop = self._interrupted or (minutes is not None and spent > 60.0 * minutes)
+        if self.group.world == 1:
+            return stop
+        return bool(self.group.agree(torch.tensor(stop, device=self.stream.device)))
+
+    def _end_epoch(self, epoch: int) -> None:
+        closing = self.objective.end_epoch(epoch)
+        if closing:
+            self.log.record(self.step, closing)
+        if (epoch + 1) % self.validation.every == 0:
+            self._validate()
+        if time.monotonic() - self._last_save > SAVE_INTERVAL:
+            self._save()
+
+    def _validate(self) -> None:
+        if not self.group.leads:
+            return
+        found = self.objective.validate()
+        self.results.update(found)
+        self.log.record(self.step, found)
+        self._show(found)
+
+    def _read(self) -> None:
+        """Read what the steps measured; this waits for the device."""
+        values = {name: float(self.group.mean(v)) for name, v in self.objective.stats.items()}
+        now = time.monotonic()
+        steps = self.step - self._last_step
+        if steps:
+            values["instances_per_second"] = (
+                steps * self.train.batch / max(now - self._last_read, 1e-9)
+            )
+        if not math.isfinite(values["loss"]):
+            raise OptionError(
+                f"the loss became {values['loss']} at step {self.step}: "
+                f"lower train.learning_rate or set train.clip"
+            )
+        values["learning_rate"] = self.optimizer.param_groups[0]["lr"]
+        self._last_read, self._last_step = now, self.step
+        self.log.record(self.step, values)
+        shown = ("loss", "instances_per_second")
+        self._show({name: values[name] for name in shown if name in values})
+
+    def _show(self, values: dict[str, float]) -> None:
+        progress = self._local_progress()
+        done = self.step - self._first_step
+        spent = time.monotonic() - self._started
+        eta = None
+        if self.train.minutes:
+            eta = max(0.0, 60.0 * self.train.minutes - self.elapsed)
+        elif done and progress < 1.0:
+            eta = spent / done * (self.total - self.step)
+        self.log.show(self.step, self.total, eta, values)
+
+    def _local_progress(self) -> float:
+        if self.train.minutes:
+            return self.elapsed / (60.0 * self.train.minutes)
+        return self.step / self.total
+
+    def _finish(self, status: str) -> None:
+        epoch, place = divmod(self.step, self.stream.steps_per_epoch)
+        if status == "finished" and place:
+            # A clock may end a run inside an epoch; what it ships is judged all the same.
+            closing = self.objective.end_epoch(epoch)
+            if closing:
+                self.log.record(self.step, closing)
+            self._validate()
+        elif status == "finished" and epoch % self.validation.every:
+            self._validate()
+        self._save()
+        if self.group.leads:
+            self.log.picture(self.step, self.objective.samples())
+
+    def _save(self) -> None:
+        self._last_save = time.monotonic()
+        if not self.group.leads:
+            return
+        facts = {"step": self.step, "elapsed": self.elapsed, "results": self.results}
+        save_state(self.folder, self.objective, self.optimizer, facts)
+        self.objective.write_model(self.folder / "model", facts)
+
+    def _catch_interrupts(self) -> Callable[[], None]:
+        """End cleanly after the current step at the first Ctrl-C; the second one is not caught."""
+        if threading.current_thread() is not threading.main_thread():
+            return lambda: None
+
+        def on_interrupt(number: int, frame: FrameType | None) -> None:
+            if self._interrupted:
+                raise KeyboardInterrupt
+            self._interrupted = True
+            self.log.say("stopping after this step; press Ctrl-C again to stop at once")
+
+        previous = signal.signal(signal.SIGINT, on_interrupt)
+
+        def restore() -> None:
+            signal.signal(signal.SIGINT, previous)
+
+        return restore
+
+
+def _adam(objective: Objective, train: TrainConfig) -> torch.optim.Adam:
+    trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
+    # The learning rate is a plain number, so that a captured or fused step need not read it back.
+    return torch.optim.Adam(trained, lr=train.learning_rate, fused=trained[0].device.type == "cuda")

@@ -1,0 +1,125 @@
+"""What a method is: the few types that `api.solve` and every method module share.
+
+A method module holds `INFO` (a MethodInfo), `Options` (a dataclass of `option` fields) and
+`solve(run, options) -> Tree`. It may add `solve_batch(batch, options) -> BatchTrees`, which
+`solve_many` then uses for instances of one size of at most `BATCH_LIMIT` points (and where
+`can_batch(options)`, if the module has that, agrees; on `BATCH_DEVICE`, if the module has that).
+Heavy imports stay inside these functions, so that listing the methods is cheap and works without
+extras.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..core.device import Place
+from ..core.options import OptionInfo
+from ..core.points import FloatArray, Frame, IntArray
+from ..core.trees import ranges
+from .monitor import Monitor
+
+
+@dataclass(frozen=True, slots=True)
+class MethodInfo:
+    """A method as `methods()` shows it.
+
+    `guarantee` says what is known about the tree's length, `needs` names the packages beyond a
+    plain install, `strict` promises Steiner points of degree 3 with 120-degree angles, and
+    `random` says that the seed matters. A method whose `devices` do not name "cuda" works on the
+    processor, whatever the device.
+    """
+
+    name: str
+    summary: str
+    guarantee: str
+    options: tuple[OptionInfo, ...] = ()
+    needs: tuple[str, ...] = ()
+    strict: bool = False
+    random: bool = False
+    devices: tuple[Place, ...] = ("cpu",)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One instance on its way through a method: distinct points in the frame, at least three.
+
+    `trace` is a list to append JSON-able records to, or None where nobody asked for one.
+    """
+
+    points: FloatArray
+    frame: Frame
+    monitor: Monitor
+    seed: int
+    device: Place = "cpu"
+    trace: list[dict[str, Any]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """What a method returns: Steiner points and edges over (points, Steiner points), in the frame.
+
+    `optimal` is a claim of proof. `lower_bound` is in units of the frame. `method` names the
+    method that made the tree where that is not the one that was asked.
+    """
+
+    steiner: FloatArray
+    edges: IntArray
+    lower_bound: float | None = None
+    optimal: bool = False
+    info: dict[str, Any] = field(default_factory=dict)
+    method: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Instances of one size: (B, n, 2) points in their frames, with what each needs."""
+
+    points: FloatArray
+    shifts: FloatArray
+    exponents: IntArray
+    seeds: IntArray
+    device: Place = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class BatchTrees:
+    """The trees of a Batch, packed: Steiner points and edges of instance b between its offsets."""
+
+    steiner: FloatArray
+    steiner_start: IntArray
+    edges: IntArray
+    lower_bounds: FloatArray | None = None
+    optimal: NDArray[np.bool_] | None = None
+    method: str | None = None
+
+
+def pack(
+    n: int,
+    sizes: IntArray,
+    steiner: FloatArray,
+    edges: IntArray,
+    optimal: NDArray[np.bool_] | None = None,
+) -> BatchTrees:
+    """Pack trees that stand in padded arrays; instance b has sizes[b] points in all."""
+    rows = np.arange(len(sizes))
+    return BatchTrees(
+        steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
+        np.concatenate(([0], np.cumsum(sizes - n))),
+        edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
+        optimal=optimal,
+    )
+
+
+def instance_seed(terminals: FloatArray, seed: int) -> int:
+    """Return the 63-bit seed of one instance.
+
+    It depends on the user's seed and on the points themselves: a member of a batch gets the same
+    stream as when it is solved alone, and different instances get independent ones.
+    """
+    digest = hashlib.blake2b(terminals.tobytes(), digest_size=8, key=seed.to_bytes(16, "little"))
+    return int.from_bytes(digest.digest(), "little") >> 1

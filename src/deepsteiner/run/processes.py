@@ -1,0 +1,309 @@
+"""Worker processes: items of work handed out, results taken as they come, none of them lost.
+
+The processes leave signals to the one that started them and end when it does, however that ends:
+a thread of theirs waits for their standard input to close. They run nothing of the caller's main
+module, so a script needs no guard around its calls.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum, auto
+from typing import Any, BinaryIO
+
+# How long the parent waits for a result before it looks whether to go on.
+POLL_SECONDS = 0.05
+# A process with quick items has some in store, for about this long: waiting for each to be handed
+# over would take as long again. One with longer items has none: they might wait behind one that
+# takes very long while somebody else has nothing to do.
+STORE_SECONDS, MOST_IN_STORE = 0.02, 50
+# Processes that are told to stop get so long to hand over what they have.
+STOP_SECONDS = 1.0
+SIGNALS = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
+# One thread each, and none that spins while it waits; what the user has set counts more.
+ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+# -P: what lies in the current folder must not pass for a module.
+COMMAND = ("-P", "-c", "from deepsteiner.run.processes import main; main()")
+
+# Called in a worker process as serve(item, given, go_on); it shall return when go_on() is false.
+Serve = Callable[[Any, Any, Callable[[], bool]], Any]
+
+
+class LostError(Exception):
+    """A process died at an item, or before it had one (None); `how` completes "it ..."."""
+
+    def __init__(self, item: int | None, how: str) -> None:
+        super().__init__(f"it {how}")
+        self.item = item
+        self.how = how
+
+
+class Reply(Enum):
+    """What a worker process tells."""
+
+    READY = auto()
+    RESULT = auto()
+    FAILURE = auto()
+    GONE = auto()  # said of it by its reader, when it has ended
+
+
+class Processes:
+    """Some worker processes, each of which calls `serve` for the items it is handed.
+
+    `serve` is a function of a module's top level; `given` is passed to every call.
+    """
+
+    def __init__(self, count: int, serve: Serve, given: Any) -> None:
+        self._replies: queue.SimpleQueue[tuple[_Child, Reply, Any, float]] = queue.SimpleQueue()
+        self._children: list[_Child] = []
+        try:
+            for _ in range(count):
+                self._children.append(_Child(self._replies))
+                self._children[-1].send((serve, given))
+        except BaseException:
+            self.__exit__()
+            raise
+
+    def __enter__(self) -> Processes:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for child in self._children:
+            child.end()
+
+    def run(
+        self,
+        items: Sequence[Any],
+        keep: Callable[[int, Any], None],
+        go_on: Callable[[], bool],
+    ) -> None:
+        """Serve all items in their order; keep(index, result) is called as results come.
+
+        Where `go_on`, called at least every POLL_SECONDS, says no, the processes are told to stop
+        and what they still hand over is kept. An exception of `serve` is raised here once that is
+        done, and so is LostError where a process died.
+        """
+        waiting = deque(range(len(items)))
+        while waiting or self._busy():
+            self._hand_out(items, waiting)
+            failure = self._take(keep)
+            if failure is not None or not go_on():
+                self._stop(keep)
+                if failure is not None:
+                    raise failure
+                return
+
+    def _busy(self) -> bool:
+        return any(child.items for child in self._children)
+
+    def _hand_out(self, items: Sequence[Any], waiting: deque[int]) -> None:
+        """Give every process something to do, and those with quick items a fair share in store."""
+        for child in self._children:
+            if waiting and child.ready and not child.items:
+                child.hand(index := waiting.popleft(), items[index])
+        for child in self._children:
+            store = min(child.room, len(waiting) // len(self._children))
+            while waiting and child.ready and len(child.items) <= store:
+                child.hand(index := waiting.popleft(), items[index])
+
+    def _take(self, keep: Callable[[int, Any], None]) -> Exception | None:
+        """Take one reply, if one comes in time; return what went wrong with it."""
+        try:
+            child, reply, value, seconds = self._replies.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            return None
+        if reply is Reply.READY:
+            child.ready = True
+            return None
+        index = child.items.popleft() if child.items else None
+        if reply is Reply.RESULT and index is not None:
+            child.room = min(MOST_IN_STORE, int(STORE_SECONDS / max(seconds, 1e-6)))
+            keep(index, value)
+            return None
+        was_ready, child.ready = child.ready, False
+        child.items.clear()
+        if reply is Reply.GONE:
+            if index is None and was_ready and any(other.ready for other in self._children):
+                return None  # it had nothing to do, and others are left
+            return LostError(index, child.how_it_ended())
+        if isinstance(value, MemoryError):
+            return LostError(index, "ran out of memory")
+        return value if isinstance(value, Exception) else None
+
+    def _stop(self, keep: Callable[[int, Any], None]) -> None:
+        """Tell the processes to stop, and keep what they finish meanwhile."""
+        for child in self._children:
+            child.send(None)
+        deadline = time.monotonic() + STOP_SECONDS
+        while self._busy() and time.monotonic() < deadline:
+            self._take(keep)
+
+
+class _Child:
+    """A worker process as its parent sees it: what it is at, and a thread that reads its replies.
+
+    `items` are the indices of the items it has not answered for, the one it is at first; it has
+    `room` for so many more than that one.
+    """
+
+    def __init__(self, replies: queue.SimpleQueue[Any]) -> None:
+        self.items: deque[int] = deque()
+        self.ready = False
+        self.room = 0
+        self._replies = replies
+        with _blocked_signals():
+            self._process = subprocess.Popen(
+                (sys.executable, *COMMAND),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={
+                    **ENVIRONMENT,
+                    **os.environ,
+                    # It shall find the same modules as its parent does.
+                    "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+                },
+            )
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def hand(self, index: int, item: Any) -> None:
+        """Hand an item to the process."""
+        self.items.append(index)
+        self.send((item,))
+
+    def send(self, message: Any) -> None:
+        """Send a message; a process that has died is reported by its reader."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError):
+            pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
+            self._process.stdin.flush()
+
+    def how_it_ended(self) -> str:
+        """Return how the process ended, in words that follow "it"."""
+        code = self._process.wait()
+        if code >= 0:
+            return f"ended with exit code {code}"
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        hint = ", as happens when memory runs out" if name == "SIGKILL" else ""
+        return f"was killed by {name}{hint}"
+
+    def end(self) -> None:
+        """End the process at once and wait until it has."""
+        self._process.kill()
+        self._process.wait()
+        self._reader.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            with contextlib.suppress(OSError):  # what was not sent is not wanted any more
+                assert stream is not None
+                stream.close()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        # However its last message broke off, the process is gone.
+        with contextlib.suppress(Exception):
+            while True:
+                self._replies.put((self, *pickle.load(self._process.stdout)))
+        self._replies.put((self, Reply.GONE, None, 0.0))
+
+
+@contextlib.contextmanager
+def _blocked_signals() -> Iterator[None]:
+    """Keep signals from a process that is started meanwhile until it has said to ignore them.
+
+    One that reaches this thread is served afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+class _Server:
+    """The loop of a worker process: it reads in a thread, so that a stop reaches a running call."""
+
+    def __init__(self, source: BinaryIO, target: BinaryIO) -> None:
+        self._source = source
+        self._target = target
+        self._messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._stopping = False
+
+    def run(self) -> None:
+        """Serve until the parent says stop."""
+        threading.Thread(target=self._read, daemon=True).start()
+        serve, given = self._messages.get()
+        self._send(Reply.READY)
+        while (message := self._messages.get()) is not None and not self._stopping:
+            began = time.perf_counter()
+            try:
+                reply = Reply.RESULT, serve(message[0], given, lambda: not self._stopping)
+            except Exception as error:
+                reply = Reply.FAILURE, _portable(error)
+            self._send(*reply, time.perf_counter() - began)
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = pickle.load(self._source)
+                self._stopping = message is None
+                self._messages.put(message)
+        except (EOFError, OSError, pickle.UnpicklingError):
+            os._exit(0)  # the parent has gone; nobody wants what the main thread is doing
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+
+    def _send(self, reply: Reply, value: Any = None, seconds: float = 0.0) -> None:
+        pickle.dump((reply, value, seconds), self._target, pickle.HIGHEST_PROTOCOL)
+        self._target.flush()
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the exception, or one that says the same, in a form that another process can read."""
+    trace = "in a worker process:\n" + "".join(traceback.format_exception(error))
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(trace)
+    return error
+
+
+def main() -> None:
+    """Serve a parent on this process's standard input and output."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    target = os.fdopen(os.dup(1), "wb")
+    # Whatever a library prints must not get between the replies.
+    os.dup2(2 if sys.stderr is not None else os.open(os.devnull, os.O_WRONLY), 1)
+    code = 0
+    try:
+        _Server(sys.stdin.buffer, target).run()
+    except BrokenPipeError:
+        pass
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    # The reading thread holds the input's lock: an ordinary exit would wait for it and abort.
+    os._exit(code)

@@ -1,0 +1,1 @@
+"""Scores of full Steiner trees: what the network sees, its weights, labels and training."""

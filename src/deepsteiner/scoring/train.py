@@ -1,0 +1,287 @@
+"""Train the network behind `neural` from files of proven shortest trees.
+
+    deepsteiner generate mixture --labels --count 5000 --split train -O labels.npz
+    python -m deepsteiner.scoring.train labels.npz --out models/neural
+
+The label of a full Steiner tree is whether it is part of the shortest tree. Trees are listed as
+the method lists them; a part with more terminals than the list goes to is left out.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import torch
+from safetensors.torch import save as save_tensors
+from torch import nn
+
+from ..core.points import Array, Frame
+from ..io.atomic import atomic_write
+from .labels import MIXTURE, Label, kinds_of, load_labels, source_of
+from .network import FEATURES, RELATIONS, ROUNDS, STRIDE, WIDTH, ListGraph, ListNetwork, as_graph
+
+LARGEST = 6
+# Terminals in one step of training.
+STEP_TERMINALS = 800
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How long and how fast to train."""
+
+    epochs: int = 40
+    rounds: int = ROUNDS
+    rate: float = 6e-3
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Which labels to learn from: not these kinds, and no more points than that."""
+
+    without: tuple[str, ...] = ()
+    most_points: int | None = None
+
+    def of(self, path: str) -> list[Label]:
+        """Return the labels of a file that belong to this part."""
+        labels = load_labels(path)
+        if self.without:
+            kinds = kinds_of(path, labels)
+            labels = [
+                label for label, kind in zip(labels, kinds, strict=True) if kind not in self.without
+            ]
+        return [
+            label
+            for label in labels
+            if self.most_points is None or len(label.points) <= self.most_points
+        ]
+
+
+def describe_label(label: Label) -> tuple[Array, Array, Array, Array]:
+    """Return (features, begin, links, labels) of one instance's list.
+
+    The list is wider than the method's own: the network is then taught more of what not to choose.
+    """
+    from ..fst.component_kernels import components
+    from ..fst.enumerate.nearby.neighbour_kernels import ON_ONE, ON_TWO
+    from .network_kernels import described, savings
+    from .small_instance_kernels import list_grown
+
+    frame = Frame.of(label.points)
+    points = frame.into(label.points)
+    start, terminals, length, steiner = list_grown(points, LARGEST, ON_ONE, ON_TWO)
+    base, gone_start, gone = savings(len(points), start, terminals, length)
+    rows, begin, links = described(
+        points, start, terminals, length, steiner, base, gone_start, gone
+    )
+    at, members, *_ = components(points, frame.into(label.steiner), label.edges)
+    wanted = {tuple(sorted(members[at[i] : at[i + 1]])) for i in range(len(at) - 1)}
+    best: dict[tuple[int, ...], int] = {}
+    for f in range(len(length)):
+        name = tuple(sorted(terminals[start[f] : start[f + 1]]))
+        if name in wanted and (name not in best or length[f] < length[best[name]]):
+            best[name] = f
+    chosen = np.zeros(len(length), dtype=np.bool_)
+    chosen[list(best.values())] = True
+    return rows, begin, links, chosen
+
+
+def graphs_of(labels: Sequence[Label]) -> list[ListGraph]:
+    """Return the labels' lists as graphs of about STEP_TERMINALS terminals each."""
+    graphs: list[ListGraph] = []
+    parts: list[tuple[Array, Array, Array, Array]] = []
+    terminals = 0
+    for label in labels:
+        if len(np.unique(label.points, axis=0)) < max(len(label.points), 4):
+            continue
+        parts.append(describe_label(label))
+        terminals += len(label.points)
+        if terminals >= STEP_TERMINALS:
+            graphs.append(_joined(parts))
+            parts, terminals = [], 0
+    return [*graphs, _joined(parts)] if parts else graphs
+
+
+def _joined(parts: Sequence[tuple[Array, Array, Array, Array]]) -> ListGraph:
+    first = np.cumsum([0, *(len(part[0]) for part in parts)])
+    counts = np.concatenate([np.diff(part[1]) for part in parts])
+    return as_graph(
+        np.concatenate([part[0] for part in parts]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate(
+            [part[2] + STRIDE * begin for part, begin in zip(parts, first, strict=False)]
+        ),
+        np.concatenate([part[3] for part in parts]),
+    )
+
+
+def train(
+    graphs: Sequence[ListGraph],
+    settings: Settings,
+    on_epoch: Callable[[int, float], None] | None = None,
+) -> ListNetwork:
+    """Return a network trained on the graphs; the same on every run with one thread."""
+    torch.manual_seed(settings.seed)
+    network = ListNetwork(settings.rounds)
+    steps = settings.epochs * len(graphs)
+    optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=steps + 1)
+    order = np.random.default_rng(settings.seed)
+    for epoch in range(settings.epochs):
+        total = 0.0
+        for index in order.permutation(len(graphs)):
+            graph = graphs[index]
+            loss = nn.functional.binary_cross_entropy_with_logits(network(graph), graph.labels)
+            optimiser.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+            optimiser.step()
+            schedule.step()
+            total += loss.item()
+        if on_epoch is not None:
+            on_epoch(epoch, total / len(graphs))
+    return network
+
+
+def evaluate(network: ListNetwork, graphs: Sequence[ListGraph]) -> dict[str, float]:
+    """Return the mean loss, and the share of unneeded trees below every needed one but some.
+
+    `dropped_at_0.001` is the share of all unneeded trees with a smaller logit than all but one in
+    a thousand of the needed ones.
+    """
+    with torch.no_grad():
+        logits = torch.cat([network(graph) for graph in graphs])
+    labels = torch.cat([graph.labels for graph in graphs])
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
+    needed, unneeded = logits[labels > 0.5].numpy(), logits[labels < 0.5].numpy()
+    facts = {"loss": float(loss)}
+    for missed in (1e-2, 1e-3, 1e-4):
+        bar = np.quantile(needed, missed, method="lower")
+        facts[f"dropped_at_{missed:g}"] = float((unneeded < bar).mean())
+    return facts
+
+
+def save(folder: Path, network: ListNetwork, facts: dict[str, object], card: str) -> None:
+    """Write weights, description and card."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tensors = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
+    shape = {"features": FEATURES, "relations": RELATIONS, "width": WIDTH}
+    description = {"format": 1, **shape, "rounds": len(network.own), **facts}
+    contents = {
+        "weights.safetensors": save_tensors(tensors),
+        "neural.json": (json.dumps(description, indent=2) + "\n").encode(),
+        "card.md": card.encode(),
+    }
+    for name, content in contents.items():
+        with atomic_write(folder / name, "wb") as stream:
+            stream.write(content)
+
+
+def generation_of(path: str) -> list[str]:
+    """Return the command that made a label file, where the file says so."""
+    match source_of(path).split():
+        case [kind, count, seed, split]:
+            drawn = f"--labels --split {split} --count {count} --seed {seed}"
+            return [f"deepsteiner generate {kind} {drawn} -O {Path(path).name}"]
+    return []
+
+
+def card_of(network: ListNetwork, facts: dict[str, object]) -> str:
+    """Return the card's text."""
+    cost = facts["label_minutes"]
+    spent = "" if cost is None else f"; proving them takes about {cost:g} minutes of one core"
+    count = sum(value.numel() for value in network.parameters())
+    without = cast("tuple[str, ...]", facts["without"])
+    kinds = ", ".join(
+        kind for kind in dict.fromkeys(row[0] for row in MIXTURE) if kind not in without
+    )
+    return "\n".join(
+        [
+            "# neural",
+            "",
+            "Scores the full Steiner trees of a list: is this one part of the shortest tree?",
+            "",
+            f"- network: {len(network.own)} rounds of messages between trees that share a "
+            f"terminal, states of {WIDTH} numbers, {count:,} weights",
+            f"- labels: {facts['instances']:,} instances of 10 to {facts['most_points']} points "
+            f"with proven shortest trees ({kinds}), from training streams; no test instance was "
+            f"trained on{spent}",
+            f"- training: cross-entropy, {facts['epochs']} epochs, Adam, one cycle up to "
+            f"{facts['rate']:g}, seed {facts['seed']}, {facts['minutes']:.1f} minutes on one core",
+            f"- validation: {json.dumps(facts['validation'])}",
+            f"- made with torch {facts['torch']}:",
+            "",
+            *(f"      {line}" for line in (*cast("list[str]", facts["made"]), facts["command"])),
+            "",
+            "Limits: a score is no proof. The method therefore keeps every tree above a low bar, "
+            "and enough edges of the spanning tree for it never to return a longer tree.",
+            "",
+        ]
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Read labels, train, write the model."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("labels", nargs="+", help="label files of the training split")
+    parser.add_argument("--validation", help="a label file of the validation split")
+    parser.add_argument("--out", type=Path, required=True, help="the model's folder")
+    parser.add_argument("--epochs", type=int, default=Settings.epochs)
+    parser.add_argument("--rounds", type=int, default=Settings.rounds)
+    parser.add_argument("--rate", type=float, default=Settings.rate)
+    parser.add_argument("--seed", type=int, default=Settings.seed)
+    kinds = sorted({kind for kind, *_ in MIXTURE})
+    parser.add_argument(
+        "--without", nargs="+", choices=kinds, default=[], help="kinds to leave out of training"
+    )
+    parser.add_argument("--most-points", type=int, help="leave out larger instances")
+    parser.add_argument("--label-minutes", type=float, help="what the labels took, for the card")
+    given = parser.parse_args(arguments)
+    part = Part(tuple(given.without), given.most_points)
+    torch.set_num_threads(1)
+    settings = Settings(given.epochs, given.rounds, given.rate, given.seed)
+    labels = [label for path in given.labels for label in part.of(path)]
+    graphs = graphs_of(labels)
+    began = time.perf_counter()
+
+    def tell(epoch: int, loss: float) -> None:
+        print(
+            f"epoch {epoch + 1}: loss {loss:.4f}, {time.perf_counter() - began:.0f} s", flush=True
+        )
+
+    network = train(graphs, settings, tell)
+    minutes = (time.perf_counter() - began) / 60.0
+    held_out = graphs_of(load_labels(given.validation)) if given.validation else []
+    command = "python -m deepsteiner.scoring.train " + " ".join(
+        sys.argv[1:] if arguments is None else arguments
+    )
+    files = [*given.labels, *([given.validation] if given.validation else [])]
+    facts: dict[str, object] = {
+        "command": command,
+        "labels": [source_of(path) for path in given.labels],
+        "made": [line for path in files for line in generation_of(path)],
+        "label_minutes": given.label_minutes,
+        "instances": len(labels),
+        "without": part.without,
+        "most_points": max((len(label.points) for label in labels), default=0),
+        "epochs": settings.epochs,
+        "rate": settings.rate,
+        "seed": settings.seed,
+        "minutes": minutes,
+        "torch": torch.__version__,
+        "validation": evaluate(network, held_out) if held_out else {},
+    }
+    save(given.out, network, facts, card_of(network, facts))
+    print(json.dumps(facts["validation"]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The pool of worker processes, and what each of them does."""

@@ -1,0 +1,193 @@
+"""A worker process: it waits for tasks on its standard input and answers on its standard output.
+
+A thread reads the input, so that a stop reaches a solve that is running, and so that the worker
+ends when the server does, however that ended.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import json
+import math
+import os
+import pickle
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any, BinaryIO, NamedTuple
+
+from ...run.monitor import Progress
+from ..limits import SMALL_BYTES
+from ..logs import LogBudget
+from ..refusals import error_body, explained
+from .frames import REQUEST, Reply, pack_reply
+
+# Progress reports closer together than this tell a viewer nothing.
+REPORT_SECONDS = 0.03
+
+
+class Channel:
+    """One job as its task sees it: progress out, and whether to stop."""
+
+    def __init__(self, worker: Worker, job: int, streams: bool) -> None:
+        self._worker = worker
+        self._job = job
+        self._next = 0.0 if streams else math.inf
+
+    def stopped(self) -> bool:
+        """Return whether the server wants the job ended."""
+        return self._worker.stopped == self._job
+
+    def report(self, progress: Progress) -> None:
+        """Pass a progress report on, unless nobody listens or the last one was a moment ago."""
+        now = time.perf_counter()
+        if now >= self._next:
+            self._next = now + REPORT_SECONDS
+            self._worker.reply(self._job, Reply.PROGRESS, 0.0, _json(_progress(progress)))
+
+
+Task = Callable[[dict[str, Any], Channel], bytes]
+
+
+class Request(NamedTuple):
+    """One request as it came from the server."""
+
+    job: int
+    task: str
+    arguments: bytes
+    data: bytes
+    streams: bool
+
+
+class Worker:
+    """The loop around the tasks."""
+
+    def __init__(self, source: BinaryIO, target: int, tasks: dict[str, Task]) -> None:
+        self.stopped = -1
+        self._source = source
+        self._target = target
+        self._tasks = tasks
+        self._log = LogBudget()
+        self._requests: queue.SimpleQueue[Request] = queue.SimpleQueue()
+
+    def run(self) -> None:
+        """Serve until the server closes the pipe."""
+        self.reply(0, Reply.READY, 0.0, b"")
+        while True:
+            if self._serve_next() > SMALL_BYTES:
+                give_back_memory()
+
+    def reply(self, job: int, kind: Reply, number: float, payload: bytes) -> None:
+        """Send one frame."""
+        frame = memoryview(pack_reply(job, kind, number, payload))
+        while frame:
+            frame = frame[os.write(self._target, frame) :]
+
+    def read(self) -> None:
+        """Take requests and stops until the pipe is closed."""
+        while len(sizes := self._source.read(REQUEST.size)) == REQUEST.size:
+            head, arguments, data = (self._source.read(size) for size in REQUEST.unpack(sizes))
+            job, task, streams = pickle.loads(head)
+            if task == "stop":
+                self.stopped = job
+            else:
+                self._requests.put(Request(job, task, arguments, data, streams))
+            del arguments, data  # the next request may be long in coming
+        os._exit(0)  # the server has gone; nobody wants what the main thread is doing
+
+    def _serve_next(self) -> int:
+        """Serve one request; return the bytes it came in, of which then none is held."""
+        request = self._requests.get()
+        self.serve(request)
+        return len(request.arguments) + len(request.data)
+
+    def serve(self, request: Request) -> None:
+        """Do one task, and answer whatever comes of it."""
+        began, job = time.perf_counter(), request.job
+        try:
+            arguments = pickle.loads(request.arguments)
+            if request.data:
+                arguments["data"] = request.data
+            answer = self._tasks[request.task](arguments, Channel(self, job, request.streams))
+        except Exception as error:
+            status, sentence = explained(error)
+            if status == 500 and self._log.allows():
+                traceback.print_exc()
+            self.reply(job, Reply.ERROR, status, error_body(sentence))
+        else:
+            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
+
+
+def _progress(progress: Progress) -> dict[str, Any]:
+    length, bound = progress.length, progress.lower_bound
+    return {
+        "elapsed": progress.elapsed,
+        "phase": progress.phase,
+        "done": progress.done,
+        "total": progress.total,
+        "length": length,
+        "lower_bound": bound,
+        "gap": (length - bound) / bound if length is not None and bound else None,
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+
+
+def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
+    """Serve tasks on this process's standard streams; `load` returns them when they are ready."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
+    target = os.dup(1)
+    # Whatever a library prints must not get between the frames.
+    os.dup2(2, 1)
+    tasks: dict[str, Task] = {}
+    worker = Worker(sys.stdin.buffer, target, tasks)
+    threading.Thread(target=worker.read, daemon=True).start()
+    try:
+        limit_memory(int(sys.argv[1]))
+        tasks.update(load())
+        gc.collect()
+        gc.freeze()  # what is there to stay need not be looked at again
+        worker.run()
+    except BrokenPipeError:
+        os._exit(0)
+    except BaseException:
+        # The reading thread holds the input's lock: an ordinary exit would wait for it and abort.
+        traceback.print_exc()
+        os._exit(1)
+
+
+def limit_memory(most: int) -> None:
+    """Let allocations beyond so many bytes fail, which is told, before the machine has none."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return
+    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    soft = most if hard == resource.RLIM_INFINITY else min(most, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def give_back_memory() -> None:
+    """Return to the system what a large request has left free, where the C library can."""
+    with contextlib.suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def solver_tasks() -> dict[str, Task]:
+    """Return what a solver does, once it can begin to."""
+    from . import tasks
+
+    tasks.warm_up("start")
+    return dict(tasks.TASKS)
+
+
+if __name__ == "__main__":
+    serve_tasks(solver_tasks)

@@ -1,0 +1,1 @@
+"""One module per method, textbook ones and ours; `registry` lists them."""

@@ -1,0 +1,124 @@
+"""`auto`: the best that is installed for the size and the time given.
+
+Without a time limit: `exact` up to EXACT_SIZE points, as long as it stays within a budget of work
+that takes about a second (structured points can be far harder than random ones of the same
+number); where it does not, and beyond, what CHOICES names for the size: whichever of `neural` and
+`local` has the shorter tree at equal time, and `local` for points that fill a lattice. With a time
+limit: that first, then `exact` with all the time that is left, and the shorter tree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..core.errors import MissingDependencyError
+from ..core.options import NoOptions as Options
+from ..core.points import FloatArray
+from ..core.trees import tree_length
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from . import exact, local, neural
+
+# Uniform points of this number take about a second (see docs/benchmarks.md).
+EXACT_SIZE = 500
+# Slices of generation that take about a second.
+EXACT_WORK = 800
+# With a time limit, larger instances than this are not worth starting `exact` on.
+LIMITED_EXACT_SIZE = 5_000
+BATCH_LIMIT = exact.BATCH_LIMIT
+# Batches of small instances are solved exactly, which no accelerator helps.
+BATCH_DEVICE = "cpu"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A method module and its options, for instances of at most `most` points."""
+
+    most: float
+    method: Any
+    options: Any
+
+
+# Where `neural` and `local` take about as long, the one with the shorter tree: see the curves of
+# benchmarks/neural_curves.py. `neural` leads at every size; up to 5,000 points there is time, about
+# a second, to solve its whole list exactly.
+CHOICES = (
+    Choice(5_000, neural, neural.Options(effort="best", pieces="any")),
+    Choice(20_000, neural, neural.Options(effort="default")),
+    Choice(math.inf, neural, neural.Options(effort="fast")),
+)
+# On lattices all trees of a kind save the same, and the network tells them apart for no reason:
+# of 50,000 points `neural` then saves 7.1 % where `local` saves 8.5.
+LATTICE_CHOICES = (
+    Choice(5_000, local, local.Options(effort="default")),
+    Choice(math.inf, local, local.Options(effort="fast")),
+)
+# At least one in so many places of a lattice is taken.
+FULL = 2.0
+
+INFO = MethodInfo(
+    name="auto",
+    summary="exact where that takes about a second, else neural or local; within any time limit",
+    guarantee="that of the method it used, which the solution names",
+    strict=True,
+    devices=("cpu", "cuda"),
+)
+
+__all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
+
+
+def solve(run: Run, options: Options) -> Tree:
+    """Solve with the best method for the number of points and the time."""
+    n = len(run.points)
+    if run.monitor.time_limit is not None and n <= LIMITED_EXACT_SIZE:
+        return _within_limit(run)
+    if n <= EXACT_SIZE:
+        tree = _try_exact(run, exact.Options(max_work=EXACT_WORK if n > BATCH_LIMIT else None))
+        if tree is not None and (tree.optimal or run.monitor.stop_reason is not None):
+            return tree
+    return _heuristic(run)
+
+
+def solve_batch(batch: Batch, options: Options) -> BatchTrees:
+    """Solve many small instances, exactly."""
+    return replace(exact.solve_batch(batch, exact.Options()), method="exact")
+
+
+def _heuristic(run: Run) -> Tree:
+    choices = LATTICE_CHOICES if fills_lattice(run.points) else CHOICES
+    choice = next(one for one in choices if len(run.points) <= one.most)
+    tree: Tree = choice.method.solve(run, choice.options)
+    return replace(tree, method=choice.method.INFO.name)
+
+
+def fills_lattice(points: FloatArray) -> bool:
+    """Return whether the rows and columns of the points cross in few more places than points."""
+    import numpy as np
+
+    columns, rows = (len(np.unique(points[:, axis])) for axis in (0, 1))
+    return columns > 1 and rows > 1 and columns * rows <= FULL * len(points)
+
+
+def _try_exact(run: Run, options: exact.Options, known: Tree | None = None) -> Tree | None:
+    try:
+        return replace(exact.solve(run, options, known), method="exact")
+    except MissingDependencyError:
+        return None  # no linear programming code: another method serves
+
+
+def _within_limit(run: Run) -> Tree:
+    first = _heuristic(run)
+    if run.monitor.stop_reason is not None:
+        return first
+    second = _try_exact(run, exact.Options(), known=first)
+    if second is None or (not second.optimal and _length(run, first) <= _length(run, second)):
+        bound = None if second is None else second.lower_bound
+        return replace(first, lower_bound=bound)
+    return second
+
+
+def _length(run: Run, tree: Tree) -> float:
+    import numpy as np
+
+    return tree_length(np.concatenate((run.points, tree.steiner)), tree.edges)

@@ -1,0 +1,340 @@
+"""`exact`: the shortest tree, with proof.
+
+A shortest tree is a union of full Steiner trees (FSTs) that meet at terminals only. Generation
+lists every FST that could be needed (Winter and Zachariasen 1997); concatenation chooses the
+cheapest ones that connect everything (Warme, Winter and Zachariasen 2000), by dynamic programmes
+where the list falls into narrow pieces and by linear programming with branch and cut elsewhere.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.errors import FormatError, OptionError, PointsError
+from ..core.options import describe, option
+from ..core.points import FloatArray, Frame, IntArray
+from ..core.proofs import is_contradicted, report_contradiction
+from ..core.solution import Solution
+from ..core.trees import tree_length
+from ..geometry.start import start_tree
+from ..io.atomic import check_can_write
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..run.monitor import Monitor
+from ..run.threads import share
+
+if TYPE_CHECKING:
+    from ..fst.trees import FullTrees
+
+_log = logging.getLogger(__name__)
+
+# The only bound that is proven before the list of FSTs is complete (Chung and Graham 1985).
+STEINER_RATIO = 0.82416
+# Beyond this, generation alone takes hours and its first, uninterrupted step seconds.
+LARGEST_SIZE = 20_000
+# Up to here a whole solve is one kernel call, which nearly always needs no linear programme.
+BATCH_LIMIT = 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """The exact solver's options."""
+
+    max_fst_size: int | None = option(
+        None, "largest full Steiner tree, in terminals; the tree is then not proven", minimum=2
+    )
+    max_work: int | None = option(
+        None, "give up after this many slices of generation (about 1 ms each)", minimum=1
+    )
+    save_fsts: str | None = option(None, "write the list of full Steiner trees to this .npz")
+    load_fsts: str | None = option(
+        None, "use the list of an earlier run of the same points; a proof needs one of your own"
+    )
+    start: Solution | None = option(None, "a Solution of the same points to begin from")
+
+
+INFO = MethodInfo(
+    name="exact",
+    summary="full Steiner trees, concatenated by dynamic and linear programming to proof",
+    guarantee="the shortest tree, proven, when the status is optimal; a proven bound otherwise",
+    options=describe(Options),
+    strict=True,
+)
+
+
+def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
+    """Solve one instance to proof, or as far as the limits allow.
+
+    `known` is a tree that the caller has; like `start` it is returned where none shorter is found,
+    and no proof that it contradicts is handed out.
+    """
+    n = len(run.points)
+    if n > LARGEST_SIZE:
+        raise PointsError(
+            f"method 'exact' takes at most {LARGEST_SIZE} distinct points, got {n}; "
+            "'local' takes any number"
+        )
+    if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
+        small = _Small(run.points[None])
+        if run.monitor.report("kernel"):
+            small.solve(0, 1)
+        if small.proven[0] and not _is_longer(small.lengths[0], run, known):
+            tree = small.tree(0)
+            run.monitor.report("done", 1, 1, tree.lower_bound, tree.lower_bound)
+            return tree
+    return _Solve(run, options, known).run()
+
+
+def _is_longer(length: float, run: Run, known: Tree | None) -> bool:
+    if known is None:
+        return False
+    nodes = np.concatenate((run.points, known.steiner))
+    return bool(is_contradicted(length, tree_length(nodes, known.edges)))
+
+
+class _Solve:
+    """One run: the best tree so far, the best proven bound, and what to tell about it."""
+
+    def __init__(self, run: Run, options: Options, known: Tree | None = None) -> None:
+        from ..geometry.spanning_trees import minimum_spanning_tree
+
+        self.request = run
+        self.options = options
+        self.slices = 0
+        self.info: dict[str, Any] = {}
+        edges = minimum_spanning_tree(run.points)
+        self.best = Tree(np.empty((0, 2)), edges)
+        self.length = tree_length(run.points, edges)
+        self.bound = STEINER_RATIO * self.length
+        self.spanning = edges
+        if options.start is not None:
+            self._offer(*start_tree(options.start, run.points, run.frame))
+        if known is not None:
+            self._offer(known.steiner, known.edges)
+
+    def run(self) -> Tree:
+        run = self.request
+        if self.options.save_fsts is not None:
+            check_can_write(self.options.save_fsts)
+        if not run.monitor.report("start", 0, 0, self.length, self.bound):
+            return self._finished(optimal=False)
+        began = time.perf_counter()
+        trees = self._list()
+        self.info["generation"] = {**trees.stats, "seconds": time.perf_counter() - began}
+        if self.options.save_fsts is not None:
+            self._save(trees, self.options.save_fsts)
+        if run.trace is not None:
+            run.trace.append(_list_record(trees, run.frame))
+        if self._out_of_work() or run.monitor.stop_reason is not None:
+            self._take_greedily(trees)
+            return self._finished(optimal=False)
+        return self._concatenate(trees)
+
+    def _list(self) -> FullTrees:
+        """Generate the list of FSTs, or load the one given."""
+        from ..fst.enumerate.complete.generate import generate
+        from ..fst.trees import FullTrees
+
+        if self.options.load_fsts is None:
+            limit = self.options.max_fst_size
+            return generate(self.request.points, max_size=limit, keep_going=self._go_on)
+        path = self.options.load_fsts
+        trees = FullTrees.load(path)
+        if not np.array_equal(trees.points, self.request.points):
+            raise OptionError(
+                f"{path} holds the full Steiner trees of other points; "
+                "the points must be those it was made from"
+            )
+        self.info["load_fsts"] = {"complete": trees.complete, "doubt": trees.doubt}
+        if trees.doubt:
+            _log.warning("%s: %s", path, trees.doubt)
+        return trees
+
+    def _save(self, trees: FullTrees, path: str) -> None:
+        """Write the list; what goes wrong then must not cost the tree."""
+        try:
+            trees.save(path)
+        except FormatError as error:
+            self.info["save_fsts"] = str(error)
+            _log.warning("%s", error)
+
+    def _go_on(self, phase: str, done: int, total: int) -> bool:
+        from ..fst.enumerate.complete.generate import WAITING
+
+        self.slices += phase != WAITING
+        if self._out_of_work():
+            return False
+        return self.request.monitor.report(phase, done, total, self.length, self.bound)
+
+    def _out_of_work(self) -> bool:
+        return self.options.max_work is not None and self.slices > self.options.max_work
+
+    def _concatenate(self, trees: FullTrees) -> Tree:
+        from ..fst.select.exact.concatenation import concatenate
+
+        run = self.request
+
+        def go_on(phase: str, done: int, total: int, length: float, bound: float) -> bool:
+            if trees.complete:
+                self.bound = max(self.bound, bound)
+            shortest = min(length, self.length)
+            return run.monitor.report(phase, done, total, shortest, min(self.bound, shortest))
+
+        choice = concatenate(trees, keep_going=go_on, trace=run.trace is not None)
+        self.info["concatenation"] = dict(choice.stats)
+        if trees.complete:
+            self.bound = max(self.bound, choice.lower_bound)
+        if run.trace is not None:
+            run.trace.extend(_round_record(record, run.frame) for record in choice.rounds)
+        self._offer(*_union(trees, choice.selected))
+        return self._finished(optimal=trees.complete and choice.optimal)
+
+    def _take_greedily(self, trees: FullTrees) -> None:
+        """Make the most of an unfinished list: a greedy choice from it, locally improved."""
+        from ..fst.select.exact.blocks_kernels import share_order
+        from ..fst.select.exact.subset_kernels import greedy_tree
+        from ..geometry.relaxation import refine
+
+        n = len(trees.points)
+        start, terminals = trees.start.astype(np.int64), trees.terminals.astype(np.int64)
+        picked = np.zeros(len(trees), dtype=np.bool_)
+        order = share_order(start, trees.length)
+        if np.isfinite(greedy_tree(n, start, terminals, trees.length, order, picked)):
+            self._offer(*_union(trees, np.flatnonzero(picked)))
+        self._offer(*refine(trees.points, self.best.steiner, self.best.edges))
+
+    def _offer(self, steiner: FloatArray, edges: IntArray) -> None:
+        """Keep the tree if it is the shortest so far."""
+        length = tree_length(np.concatenate((self.request.points, steiner)), edges)
+        if length < self.length:
+            self.best, self.length = Tree(steiner, edges), length
+
+    def _finished(self, *, optimal: bool) -> Tree:
+        from ..fst.select.exact.witness_kernels import witness_length
+
+        run = self.request
+        witness = float(witness_length(run.points, self.spanning))
+        if is_contradicted(self.bound, min(self.length, witness)):
+            return self._withdrawn(witness)
+        bound = min(self.bound, self.length)  # rounding may set it a few bits above
+        run.monitor.report("done", 1, 1, self.length, bound)
+        return Tree(self.best.steiner, self.best.edges, bound, optimal, self.info)
+
+    def _withdrawn(self, witness: float) -> Tree:
+        """Return the best tree without a claim: a known tree is shorter than the proven bound."""
+        from ..geometry.relaxation import refine
+
+        run = self.request
+        self._offer(*refine(run.points, np.empty((0, 2)), self.spanning))
+        self._offer(*refine(run.points, self.best.steiner, self.best.edges))
+        unit, shortest = run.frame.unit, min(self.length, witness)
+        self.info["contradiction"] = report_contradiction(
+            "exact", run.frame.back(run.points), self.bound * unit, shortest * unit
+        )
+        run.monitor.report("done", 1, 1, self.length)
+        return Tree(self.best.steiner, self.best.edges, info=self.info)
+
+
+def _union(trees: FullTrees, selected: IntArray) -> tuple[FloatArray, IntArray]:
+    """Return Steiner points and edges of the union of the selected FSTs."""
+    n = len(trees.points)
+    steiner: list[FloatArray] = [np.empty((0, 2))]
+    edges: list[IntArray] = [np.empty((0, 2), dtype=np.int64)]
+    count = n
+    for index in selected.tolist():
+        terminals, points, local = trees.tree(index)
+        names = np.concatenate((terminals, count + np.arange(len(points))))
+        steiner.append(points)
+        edges.append(names[local].astype(np.int64))
+        count += len(points)
+    return np.concatenate(steiner), np.concatenate(edges)
+
+
+def _list_record(trees: FullTrees, frame: Frame) -> dict[str, Any]:
+    records = []
+    for index in range(len(trees)):
+        terminals, steiner, edges = trees.tree(index)
+        records.append(
+            {
+                "terminals": terminals.tolist(),
+                "steiner_points": frame.back(steiner).tolist(),
+                "edges": edges.tolist(),
+                "length": float(trees.length[index]) * frame.unit,
+            }
+        )
+    return {"stage": "full trees", "complete": trees.complete, "trees": records}
+
+
+def _round_record(record: dict[str, Any], frame: Frame) -> dict[str, Any]:
+    scaled = {
+        name: None if record.get(name) is None else float(record[name]) * frame.unit
+        for name in ("value", "length")
+    }
+    return {"stage": "round", **record, **scaled}
+
+
+def can_batch(options: Options) -> bool:
+    """Return whether `solve_batch` serves these options: it knows none but the defaults."""
+    return options == Options()
+
+
+def solve_batch(batch: Batch, options: Options) -> BatchTrees:
+    """Solve many small instances of one size, each by one kernel call."""
+    count, n = batch.points.shape[:2]
+    small = _Small(batch.points)
+    share(count, small.solve)
+    for b in np.flatnonzero(~small.proven):  # too wide for the kernel's dynamic programme
+        frame = Frame(batch.shifts[b], int(batch.exponents[b]))
+        run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
+        small.put(int(b), _Solve(run, options).run())
+    trees = pack(n, small.sizes, small.steiner, small.edges, optimal=small.proven)
+    return replace(trees, lower_bounds=small.lengths)
+
+
+class _Small:
+    """Instances of one size on their way through the kernel, in padded arrays."""
+
+    def __init__(self, points: FloatArray) -> None:
+        count, n = points.shape[:2]
+        self.points = points
+        self.sizes, self.listed = np.empty((2, count), dtype=np.int64)
+        self.lengths = np.empty(count)
+        self.proven = np.zeros(count, dtype=np.bool_)
+        self.steiner = np.empty((count, n, 2))
+        self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
+
+    def solve(self, first: int, last: int) -> None:
+        """Solve the instances first..last."""
+        from ..fst.select.exact.small_solve_kernels import solve_span
+
+        solve_span(
+            self.points,
+            self.sizes,
+            self.steiner,
+            self.edges,
+            self.lengths,
+            self.proven,
+            self.listed,
+            first,
+            last,
+        )
+
+    def put(self, index: int, tree: Tree) -> None:
+        """Replace one instance's tree."""
+        self.sizes[index] = self.points.shape[1] + len(tree.steiner)
+        self.steiner[index, : len(tree.steiner)] = tree.steiner
+        self.edges[index, : len(tree.edges)] = tree.edges
+        self.lengths[index] = np.nan if tree.lower_bound is None else tree.lower_bound
+        self.proven[index] = tree.optimal
+
+    def tree(self, index: int) -> Tree:
+        """Return one instance's tree, proven shortest."""
+        nodes = int(self.sizes[index])
+        steiner = self.steiner[index, : nodes - self.points.shape[1]].copy()
+        edges = self.edges[index, : nodes - 1].copy()
+        info = {"generation": {"trees": int(self.listed[index])}}
+        return Tree(steiner, edges, float(self.lengths[index]), True, info)

@@ -1,0 +1,94 @@
+"""`rand1`: the paper's first random baseline, a spanning tree with random points thrown in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..core.options import describe, option
+from ..core.points import FloatArray, Frame
+from ..core.trees import tree_length
+from ..geometry.spanning_trees import monitored_spanning_tree
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..run.threads import share
+
+BATCH_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class Options:
+    """Rand-1's options."""
+
+    distribution: Literal["uniform", "normal", "box"] = option(
+        "uniform",
+        "where points are drawn: the unit square (uniform), N(0.5, 0.2) (normal), or the "
+        "bounding box of the terminals (box)",
+    )
+
+
+# The largest coordinate of a random point in the frame, whose own points are at most 1.
+FARTHEST = 2.0**1000
+
+INFO = MethodInfo(
+    name="rand1",
+    summary="adds 0 to n - 2 random points (the paper's Rand-1 baseline)",
+    guarantee="none: far longer than the spanning tree",
+    options=describe(Options),
+    random=True,
+)
+
+
+def solve(run: Run, options: Options) -> Tree:
+    """Add random points to one instance and span them all."""
+    from .kernels.rand_kernels import random_extension, shrink
+
+    run.monitor.report("random points")
+    low, high = _where(run.points, run.frame, options)
+    normal = options.distribution == "normal"
+    steiner = random_extension(run.points, run.seed, low, high, normal)
+    nodes = np.concatenate((run.points, steiner))
+    shrunk = nodes.copy()
+    shrink(shrunk)  # terminals far smaller than the unit square would overflow in their frame
+    edges = monitored_spanning_tree(shrunk, run.monitor, distinct=False)
+    length = tree_length(nodes, edges)
+    run.monitor.report("done", 1, 1, length)
+    if run.trace is not None:
+        chosen = run.frame.back(steiner).tolist()
+        run.trace.append({"chosen": chosen, "length": length * run.frame.unit})
+    return Tree(steiner, edges)
+
+
+def solve_batch(batch: Batch, options: Options) -> BatchTrees:
+    """Do the same to many instances of one size."""
+    from .kernels.rand_kernels import rand1_batch
+
+    count, n = batch.points.shape[:2]
+    boxes = [
+        _where(points, Frame(shift, int(exponent)), options)
+        for points, shift, exponent in zip(batch.points, batch.shifts, batch.exponents, strict=True)
+    ]
+    sizes = np.empty(count, dtype=np.int64)
+    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
+    low, high = np.array(boxes).reshape(count, 2, 2).transpose(1, 0, 2).copy()
+    normal = options.distribution == "normal"
+    call = (batch.points, batch.seeds, low, high, normal, sizes, steiner, edges)
+    share(count, lambda first, last: rand1_batch(*call, first, last))
+    return pack(n, sizes, steiner, edges)
+
+
+def _where(points: FloatArray, frame: Frame, options: Options) -> tuple[FloatArray, FloatArray]:
+    """Return, in the frame, the box (low, high), or the mean and deviation of the normal.
+
+    Beside points of the size of denormal numbers, the unit square is cut to what a frame can hold.
+    """
+    if options.distribution == "box":
+        return points.min(axis=0), points.max(axis=0)
+    with np.errstate(over="ignore", divide="ignore"):
+        if options.distribution == "normal":
+            mean = frame.into(np.array([[0.5, 0.5]]))[0]
+            low, high = mean, np.full(2, 0.2) / frame.unit
+        else:
+            low, high = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    return np.clip(low, -FARTHEST, FARTHEST), np.clip(high, -FARTHEST, FARTHEST)

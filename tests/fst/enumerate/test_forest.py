@@ -1,0 +1,241 @@
+"""The ground and the store of a generation: trees, grids, sets and links against plain Python."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from deepsteiner.fst.enumerate.complete import bottleneck_kernels as ground
+from deepsteiner.fst.enumerate.complete import forest_kernels as store
+
+N = 20
+
+
+def minimax(points: np.ndarray) -> np.ndarray:
+    """Bottleneck distances by Floyd and Warshall's algorithm on all pairs."""
+    widest = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
+    for k in range(len(points)):
+        widest = np.minimum(widest, np.maximum(widest[:, k, None], widest[None, k]))
+    return widest
+
+
+def prepared(points: np.ndarray):
+    """Return the points in merge order and what stands on them."""
+    edges, lengths = ground.spanning_tree(points)
+    order, gaps = ground.merge_order(len(points), edges, lengths)
+    ordered = points[order]
+    return ordered, *ground.prepare_ground(ordered, gaps)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 12, 40])
+@pytest.mark.parametrize("on_grid", [False, True])
+def test_spanning_trees_and_merge_orders(n, on_grid):
+    rng = np.random.default_rng(n)
+    points = rng.permutation(49)[:n]
+    points = np.stack(np.divmod(points, 7), axis=1) / 8.0 if on_grid else rng.random((n, 2))
+    edges, lengths = ground.spanning_tree(points)
+    assert (np.diff(lengths) >= 0).all()
+    spans = np.hypot(*(points[edges[:, 0]] - points[edges[:, 1]]).T)
+    np.testing.assert_allclose(lengths, spans, rtol=1e-15)
+    inside, total = [0], 0.0
+    while len(inside) < n:  # Prim, slow and obvious
+        length, new = min(
+            (math.dist(points[a], points[b]), b)
+            for a in inside
+            for b in range(n)
+            if b not in inside
+        )
+        inside.append(new)
+        total += length
+    assert lengths.sum() == pytest.approx(total, rel=1e-13)
+    order, gaps = ground.merge_order(n, edges, lengths)
+    assert sorted(order.tolist()) == list(range(n))
+    widest = minimax(points[order])
+    for i, j in itertools.combinations(range(n), 2):
+        assert gaps[i:j].max() == pytest.approx(widest[i, j], rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [2, 12, 13, 60, 300])
+@pytest.mark.parametrize("shape", ["square", "strip", "clusters"])
+def test_grids_hold_every_terminal_where_it_is_looked_for(n, shape):
+    rng = np.random.default_rng(n)
+    points = 2.0 * rng.random((n, 2)) - 1.0
+    if shape == "strip":
+        points[:, 1] *= 1e-6
+    if shape == "clusters":
+        points = np.sign(points) * 0.9 + 1e-4 * points
+    ordered, _, cells, frame = prepared(points)
+    columns = int(frame[ground.COLUMNS])
+    count = int(frame[ground.COLUMNS] * frame[ground.ROWS])
+    assert cells[0] == count + 1
+    assert sorted(cells[count + 1 :].tolist()) == list(range(n))
+    for _ in range(60):
+        x, y = 2.6 * rng.random(2) - 1.3
+        reach = rng.uniform(0.0, 1.0)
+        low, high = (ground.column_of(x + side, frame) for side in (-reach, reach))
+        found = set()
+        for row in range(ground.row_of(y - reach, frame), ground.row_of(y + reach, frame) + 1):
+            first, last = cells[row * columns + low], cells[row * columns + high + 1]
+            found |= set(cells[first:last].tolist())
+        near = np.flatnonzero((np.abs(ordered - (x, y)) <= reach).all(axis=1))
+        assert set(near.tolist()) <= found
+    assert frame[ground.LONGEST] == pytest.approx(minimax(ordered).max(), rel=1e-14)
+
+
+@pytest.mark.parametrize("n", [*range(1, 40), 256, 997, 1000])
+def test_a_scattering_step_visits_every_terminal(n):
+    step = int(ground.scattering_step(n))
+    assert {k * step % n for k in range(n)} == set(range(n))
+
+
+def test_cells_are_sorted_by_counting():
+    cells = np.random.default_rng(0).integers(0, 30, 200)
+    start, items = ground.sort_into_cells(cells, 30)
+    assert items.tolist() == np.argsort(cells, kind="stable").tolist()
+    assert np.diff(start).tolist() == np.bincount(cells, minlength=30).tolist()
+
+
+def test_keys_name_sets():
+    keys = [int(ground.set_key(t)) for t in range(5000)]
+    assert len(set(keys)) == 5000
+    few = keys[:14]
+    sums = {sum(few[t] for t in range(14) if mask >> t & 1) % 2**64 for mask in range(1 << 14)}
+    assert len(sums) == 1 << 14
+
+
+class Sets:
+    """Some sets of terminals, stored as branches are: only what depends on the sets."""
+
+    def __init__(self, sets: list[list[int]]) -> None:
+        self.sets = [sorted(one) for one in sets]
+        self.link = np.zeros((len(sets), store.LINK_COLUMNS), np.int64)
+        self.members = np.array([t for one in self.sets for t in one] + [0] * 100, np.int64)
+        at = 0
+        for row, one in zip(self.link, self.sets, strict=True):
+            row[store.SIZE], row[store.START] = len(one), at
+            row[store.KEY] = key_of(one)
+            for t in one:
+                row[store.MASK] |= 1 << (t % store.MASK_BITS)
+            at += len(one)
+        self.used = at
+
+
+def key_of(terminals) -> int:
+    total = sum(int(ground.set_key(t)) for t in terminals) % 2**64
+    return total - 2**64 if total >= 2**63 else total
+
+
+def random_sets(rng, count: int, n: int, largest: int = 6) -> list[list[int]]:
+    return [
+        rng.choice(n, int(rng.integers(1, largest + 1)), replace=False).tolist()
+        for _ in range(count)
+    ]
+
+
+def test_known_trees_are_found_by_their_sets():
+    """A dictionary of sets; the table is small, so that keys meet in it."""
+    rng = np.random.default_rng(1)
+    sets = [sorted(one) for one in random_sets(rng, 300, N) if max(one) < N - 1]
+    roots = [int(rng.integers(max(one) + 1, N)) for one in sets]
+    stored = Sets(sets)
+    tree_link, table = np.zeros((len(sets), 3), np.int64), np.zeros(512, np.int64)
+    known: dict[frozenset[int], int] = {}
+    for branch, (one, root) in enumerate(zip(sets, roots, strict=True)):
+        whole = frozenset((*one, root))
+        key = key_of(whole)
+        arrays = (tree_link, table, stored.link, stored.members)
+        assert store.find_tree(*arrays, key, branch, root) == known.get(whole, -1)
+        for extra in rng.integers(0, N, 5).tolist():  # also as a part and one of its terminals
+            rest = [t for t in one if t != extra]
+            if extra not in one or not rest:
+                continue
+            other = Sets([*sets, rest])
+            found = store.find_tree(
+                tree_link, table, other.link, other.members, key_of(one), len(sets), extra
+            )
+            assert found == known.get(frozenset(one), -1)
+        none = store.find_tree(*arrays, key_of(one), branch, -1)
+        assert none == known.get(frozenset(one), -1)
+        if whole not in known:
+            number = known[whole] = len(known)
+            tree_link[number] = branch, root, key
+            store.insert_key(table, key, number)
+    assert len(known) > 150
+    again = np.zeros(1024, np.int64)
+    store.rehash(tree_link, again, len(known))
+    for branch, (one, root) in enumerate(zip(sets, roots, strict=True)):
+        whole = frozenset((*one, root))
+        found = store.find_tree(
+            tree_link, again, stored.link, stored.members, key_of(whole), branch, root
+        )
+        assert found == known[whole]
+
+
+def test_sets_are_the_same_only_if_they_are():
+    """Whatever their keys say: all pairs of small sets, with and without one more terminal."""
+    sets = [list(one) for k in (1, 2, 3) for one in itertools.combinations(range(5), k)]
+    stored = Sets(sets)
+    for (other, mine), (branch, yours) in itertools.product(enumerate(sets), repeat=2):
+        root = max(mine) + 1
+        for extra in (-1, *(t for t in range(6) if t not in yours)):
+            same = {*mine, root} == {*yours, *([extra] if extra >= 0 else [])}
+            arrays = (stored.link, stored.members)
+            assert store.same_set(*arrays, other, root, branch, extra) == same
+
+
+@pytest.mark.parametrize("n", [N, 150])
+def test_disjoint_sets(n):
+    """With up to 63 terminals the bits alone decide."""
+    rng = np.random.default_rng(2)
+    sets = random_sets(rng, 60, n)
+    stored = Sets(sets)
+    exact = n <= store.MASK_BITS
+    found = [
+        store.disjoint(stored.link, stored.members, a, b, exact)
+        == (not set(sets[a]) & set(sets[b]))
+        for a, b in itertools.product(range(60), repeat=2)
+    ]
+    assert all(found)
+
+
+def test_links_between_sets_against_all_pairs():
+    rng = np.random.default_rng(3)
+    points = 2.0 * rng.random((N, 2)) - 1.0
+    ordered, gaps, _, _ = prepared(points)
+    widest = minimax(ordered)
+    for _ in range(200):
+        terminals = rng.permutation(N)
+        sizes = rng.integers(1, 7, 2)
+        left, right = terminals[: sizes[0]].tolist(), terminals[sizes[0] : sizes.sum()].tolist()
+        stored = Sets([left, right])
+        between = widest[np.ix_(left, right)]
+        assert store.link_cost(gaps, stored.link, stored.members, 0, right[0]) == pytest.approx(
+            between[:, 0].min(), rel=1e-14
+        )
+        assert store.link_cost(gaps, stored.link, stored.members, 0, left[0]) == 0.0
+        quick = store.quick_link(gaps, stored.link, stored.members, 0, 1)
+        assert np.isclose(between, quick, rtol=1e-14).any()
+        shape = np.full((N, store.SHAPE_COLUMNS), -1.0)
+        nearest, spanning = store.merge_members(
+            gaps, shape, stored.link, stored.members, 0, 1, stored.used
+        )
+        union = sorted(left + right)
+        assert stored.members[stored.used : stored.used + len(union)].tolist() == union
+        assert nearest == pytest.approx(between.min(), rel=1e-14)
+        assert spanning == pytest.approx(spanning_length(widest, union), rel=1e-13)
+        for side, near in ((left, between.min(axis=1)), (right, between.min(axis=0))):
+            for t, expected in zip(side, near, strict=True):
+                assert shape[t, store.NEAR] == pytest.approx(expected, rel=1e-14)
+
+
+def spanning_length(distance: np.ndarray, terminals: list[int]) -> float:
+    """Prim under given distances."""
+    inside, total = terminals[:1], 0.0
+    while len(inside) < len(terminals):
+        length, new = min((distance[a, b], b) for a in inside for b in terminals if b not in inside)
+        inside.append(new)
+        total += float(length)
+    return total

@@ -1,0 +1,405 @@
+"""How branches grow, against trees built by Melzak's construction and brute force.
+
+Reasons to drop a direction are found by looking at everything.
+"""
+
+from __future__ import annotations
+
+import cmath
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from deepsteiner.fst.enumerate.complete import (
+    bottleneck_kernels,
+    branch_kernels,
+    growth_kernels,
+    lune_kernels,
+    reach_kernels,
+)
+from deepsteiner.fst.enumerate.complete import forest_kernels as store
+from grown import LOOSE, SIXTH, Grown, Node, cross, dot, grown_from, is_swappable, parts_of
+from melzak import spanning
+
+
+@pytest.fixture(scope="module", params=["uniform", "grid", "clusters"])
+def grown(request) -> Grown:
+    return grown_from(request.param)
+
+
+def test_branches_are_full_trees_in_all_their_directions(grown):
+    for row in grown.branches:
+        for u in grown.samples(row):
+            node = grown.placed(row, u)
+            top, _ = grown.circle(row)
+            assert node.length() == pytest.approx(abs(node.place - top), rel=1e-9)
+            for parent, child in node.edges():
+                assert abs(parent.place - child.place) > 0.5 * store.MIN_EDGE
+            for vertex in node.vertices():
+                if vertex is node or not vertex.children:
+                    continue
+                ways = [child.place - vertex.place for child in vertex.children]
+                units = [way / abs(way) for way in ways]
+                rounding = 1e-14 / min(map(abs, ways))
+                assert dot(*units) == pytest.approx(-0.5, abs=1e-9 + rounding)
+
+
+def test_what_is_stored_about_a_branch(grown):
+    """Its circle, its middle direction and place, how far the place moves, its terminals."""
+    for row in grown.branches:
+        top, centre = grown.circle(row)
+        shape = grown.shape[row]
+        assert complex(shape[store.EX], shape[store.EY]) == pytest.approx(top, abs=1e-12)
+        assert complex(shape[store.CX], shape[store.CY]) == pytest.approx(centre, abs=1e-12)
+        a, b = grown.interval(row)
+        middle = (a + b) / abs(a + b)
+        assert complex(shape[store.UX], shape[store.UY]) == pytest.approx(middle, abs=1e-12)
+        half = cmath.phase(b / a) / 2
+        assert shape[store.WIDTH] == pytest.approx(half, abs=1e-7)
+        assert shape[store.COS] == pytest.approx(math.cos(half), abs=1e-9)
+        assert shape[store.SIN] == pytest.approx(math.sin(half), abs=1e-7)
+        assert cmath.exp(1j * shape[store.ANGLE]) == pytest.approx(middle, abs=1e-9)
+        place = grown.placed(row, middle).place
+        assert complex(shape[store.MX], shape[store.MY]) == pytest.approx(place, abs=1e-9)
+        for u in grown.samples(row):
+            assert abs(grown.placed(row, u).place - place) <= shape[store.SPREAD] + LOOSE
+        one, two = (grown.terminals(child) for child in grown.children(row))
+        assert grown.terminals(row) == sorted(one + two)
+        assert not set(one) & set(two)
+        assert grown.link[row, store.MASK] == sum(1 << t for t in one + two)
+
+
+def test_bounds_are_the_cheapest_known_ways_to_reconnect(grown):
+    for row in grown.branches:
+        own, pair = grown.terminals(row), grown.children(row)
+        left, right = (grown.terminals(child) for child in pair)
+        between = grown.bottleneck[np.ix_(left, right)].min()
+        bounds = [float(grown.shape[child, store.BOUND]) for child in pair]
+        ways = [spanning(grown.bottleneck, own), sum(bounds) + between]
+        ways.append(grown.known.get(frozenset(own), math.inf))
+        for part, other, bound in ((left, right, bounds[1]), (right, left, bounds[0])):
+            if len(part) > 1:
+                ways += [grown.known.get(frozenset((*part, t)), math.inf) + bound for t in other]
+        assert grown.shape[row, store.BOUND] == pytest.approx(min(ways), rel=1e-12, abs=1e-15)
+
+
+def test_no_needed_edge_is_longer_than_the_reach(grown):
+    """Beyond it, some terminal is nearer to the far end, and hangs on the near side."""
+    longest = float(grown.frame[bottleneck_kernels.LONGEST])
+    shorter = 0
+    for row in range(grown.count):
+        reach = float(grown.shape[row, store.REACH])
+        assert reach <= longest
+        if reach == longest or row < grown.n:
+            continue
+        shorter += 1
+        own = grown.terminals(row)
+        for u, length in itertools.product(grown.samples(row), (reach, 1.3 * reach)):
+            start = grown.placed(row, u).place
+            far = start + length * u
+            assert any(
+                abs(z - far) <= length + LOOSE
+                and min(abs(z - start), grown.bottleneck[own, t].min()) <= length + LOOSE
+                for t, z in enumerate(grown.z)
+            )
+    assert shorter > 0
+
+
+def test_partners_are_found_wherever_they_are(grown):
+    """All pairs are tried: those that can be joined must be among the ones looked up."""
+    found = np.empty(grown.count, np.int64)
+    shape, link, members = grown.shape.copy(), grown.link.copy(), grown.members.copy()
+    first, lines, items, spots, filters, extent = grown.run.levels
+    used = int(grown.run.state[growth_kernels.MEMBER_COUNT])
+    joined = 0
+    for one in range(grown.count):
+        for smaller in range(1, grown.size(one) + 1):
+            for is_left in (True, False):
+                hits, _, _ = growth_kernels.partners(
+                    shape, link, members, grown.frame, first, lines, items, spots, filters,
+                    extent, one, smaller, is_left, True, found,
+                )  # fmt: skip
+                looked_up = set(found[:hits].tolist())
+                assert len(looked_up) == hits
+                lowest = one + 1 if smaller == grown.size(one) else 0
+                for two in range(max(int(first[smaller]), lowest), int(first[smaller + 1])):
+                    if set(grown.terminals(one)) & set(grown.terminals(two)):
+                        assert two not in looked_up
+                        continue
+                    pair = (one, two) if is_left else (two, one)
+                    alive, *interval = branch_kernels.merge(
+                        grown.gaps, shape, link, members, grown.stack, *grown.run.trees,
+                        *pair, grown.count, used,
+                    )  # fmt: skip
+                    if alive and lune_kernels.march(
+                        grown.points, grown.gaps, grown.cells, grown.frame, shape, link, members,
+                        grown.stack, grown.work, grown.count, *interval,
+                    ):  # fmt: skip
+                        ends = parts_of(shape[grown.count])
+                        if within_reach(grown, pair, ends):
+                            joined += 1
+                            assert two in looked_up
+    assert joined > grown.n
+
+
+@pytest.mark.parametrize("is_left", [True, False])
+def test_siblings_are_in_the_box_they_are_looked_for_in(grown, is_left):
+    """A sibling is one edge ahead and another to the right (or left), wherever a branch is left."""
+    turn = SIXTH if is_left else SIXTH.conjugate()
+    touched = 0
+    for row in range(grown.count):
+        own = float(grown.shape[row, store.REACH])
+        ways = [cmath.exp(1j * t) for t in np.linspace(0.0, 2 * math.pi, 73)]
+        for reach, spread in ((0.4, 0.0), (0.1, 0.05)):
+            x_low, x_high, y_low, y_high = growth_kernels.partner_box(
+                grown.shape, row, is_left, reach, spread
+            )
+            for u in grown.samples(row) if row >= grown.n else ways:
+                start = grown.placed(row, u).place
+                for one, two, way in itertools.product((0.0, own), (0.0, reach), ways[::6]):
+                    place = start + one * u + two * turn * u + spread * way
+                    assert x_low - LOOSE <= place.real <= x_high + LOOSE
+                    assert y_low - LOOSE <= place.imag <= y_high + LOOSE
+                    touched += min(place.real - x_low, x_high - place.real) < 0.02
+    assert touched > 0
+
+
+def within_reach(grown: Grown, pair: tuple[int, int], ends: tuple[complex, complex]) -> bool:
+    """Whether in some direction neither new edge is longer than its branch can need."""
+    width = cmath.phase(ends[1] / ends[0])
+    for t in np.linspace(0.0, 1.0, 33):
+        node = grown.placed(-1, ends[0] * cmath.exp(1j * width * t), pair)
+        edges = [abs(node.place - child.place) for child in node.children]
+        if all(
+            edge <= grown.shape[row, store.REACH] for row, edge in zip(pair, edges, strict=True)
+        ):
+            return True
+    return False
+
+
+# Reasons for which a direction of a new branch may be dropped.
+
+
+def side_links(grown: Grown, node: Node) -> dict[int, float]:
+    """Bottleneck distance of each terminal to the other side of the topmost Steiner point."""
+    left, right = (sorted(child.terminals) for child in node.children)
+    between = grown.bottleneck[np.ix_(left, right)]
+    near = dict(zip(left, between.min(axis=1), strict=True))
+    return near | dict(zip(right, between.min(axis=0), strict=True))
+
+
+def reasons(grown: Grown, node: Node) -> list[str]:
+    found = []
+    near = side_links(grown, node)
+    between = min(near.values())
+    for child in node.children:
+        edge = abs(node.place - child.place)
+        if edge > between - LOOSE:
+            found.append("a new edge is longer than a link between the sides")
+        bound = float(grown.shape[child.row, store.BOUND])
+        if child.children and child.length() + edge > bound + between - LOOSE:
+            found.append("a side can be reconnected at less cost")
+        if not child.children:
+            for t, z in enumerate(grown.z):
+                rival = t != child.row and abs(z - child.place) < edge + LOOSE
+                if rival and abs(z - node.place) < edge + LOOSE:
+                    found.append("another terminal is nearer to the Steiner point")
+        for parent, low in child.edges():
+            limit = min(near[t] for t in low.terminals)
+            edge = abs(parent.place - low.place)
+            if edge > limit - LOOSE:
+                found.append("an inner edge is longer than a link across")
+            bound = float(grown.shape[low.row, store.BOUND])
+            if low.children and low.length() + edge > limit + bound - LOOSE:
+                found.append("an inner part can be reconnected at less cost")
+        sibling = next(one for one in node.children if one is not child)
+        if child.children and is_swappable(node, child, beyond(node, sibling)):
+            found.append("a new edge is better swapped")
+        for inner in child.children:
+            other = next(one for one in child.children if one is not inner)
+            if inner.children and is_swappable(child, inner, [other.place, node.place]):
+                found.append("an inner edge is better swapped")
+    return found
+
+
+def beyond(node: Node, sibling: Node) -> list[complex]:
+    """The sibling, and a point a hair along the way on which the tree goes on."""
+    ways = [(child.place - node.place) / abs(child.place - node.place) for child in node.children]
+    return [sibling.place, node.place - 1e-15 * sum(ways)]
+
+
+def test_directions_are_dropped_for_a_reason(grown):
+    """Joining two branches keeps each direction that both allow, unless something forbids it."""
+    shape, link, members = grown.shape.copy(), grown.link.copy(), grown.members.copy()
+    used = int(grown.run.state[growth_kernels.MEMBER_COUNT])
+    rng = np.random.default_rng(0)
+    seen: set[str] = set()
+    kept = 0
+    for _ in range(6000):
+        pair = tuple(int(row) for row in rng.integers(0, grown.count, 2))
+        total = sum(map(grown.size, pair))
+        if set(grown.terminals(pair[0])) & set(grown.terminals(pair[1])) or total > 6:
+            continue
+        alive, ax, ay, bx, by = branch_kernels.merge(
+            grown.gaps, shape, link, members, grown.stack, *grown.run.trees,
+            *pair, grown.count, used,
+        )  # fmt: skip
+        a, b = complex(ax, ay), complex(bx, by)
+        top, _ = grown.circle(-1, pair)
+        for u in [cmath.exp(1j * t) for t in np.linspace(-math.pi, math.pi, 181)]:
+            if all(grown.size(row) == 1 for row in pair):
+                ends = [grown.z[row] - top for row in pair]
+                allowed = cross(ends[1], u) > 0 > cross(ends[0], u) and dot(ends[0], u) > 0
+            else:
+                turns = (SIXTH, SIXTH.conjugate())
+                allowed = all(grown.inside(row, u * t) for row, t in zip(pair, turns, strict=True))
+            if not allowed:
+                continue
+            node = grown.placed(-1, u, pair)
+            edges = [dot(node.place - child.place, u * turn) for child, turn in
+                     zip(node.children, (SIXTH, SIXTH.conjugate()), strict=True)]  # fmt: skip
+            if min(edges) < LOOSE:  # the sides would cross: no such tree
+                continue
+            if alive and cross(a, u) >= 0 and cross(u, b) >= 0:
+                kept += 1
+                continue
+            why = reasons(grown, node)
+            assert why, (pair, u)
+            seen |= set(why)
+    assert kept > 20
+    assert len(seen) >= 4
+
+
+# Angles ruled out by what is around.
+
+
+def lune_is_taken(grown: Grown, p: Node, q: Node, slack: float = LOOSE) -> bool:
+    length = abs(p.place - q.place)
+    return any(
+        max(abs(z - p.place), abs(z - q.place)) < length + slack
+        for t, z in enumerate(grown.z)
+        if t not in (p.row if not p.children else -1, q.row if not q.children else -1)
+    )
+
+
+def nearest(grown: Grown, terminals: frozenset[int], place: complex) -> float:
+    return min(abs(grown.z[t] - place) for t in terminals)
+
+
+def turn_is_blocked(grown: Grown, row: int, u: complex) -> bool:
+    node = grown.placed(row, u)
+    to = [nearest(grown, child.terminals, node.place) for child in node.children]
+    if node.length() - grown.shape[row, store.BOUND] - min(to) > -LOOSE:
+        return True
+    for side, child in enumerate(node.children):
+        edge = abs(node.place - child.place)
+        other = node.children[1 - side].terminals
+        if child.children and edge > to[side] - LOOSE:
+            return True
+        if edge > nearest(grown, other, child.place) - LOOSE or lune_is_taken(grown, node, child):
+            return True
+    return False
+
+
+def inside_is_blocked(grown: Grown, row: int, u: complex) -> bool:
+    node = grown.placed(row, u)
+    around: dict[int, list[Node]] = {id(v): [] for v in node.vertices()}
+    for a, b in node.edges():
+        around[id(a)].append(b)
+        around[id(b)].append(a)
+    for v in node.vertices():
+        stack = [(v, None, 0.0)]
+        while stack:
+            w, back, longest = stack.pop()
+            if w is not v and back is not v and longest > abs(v.place - w.place) - LOOSE:
+                return True
+            stack += [
+                (x, w, max(longest, abs(w.place - x.place))) for x in around[id(w)] if x is not back
+            ]
+    return any(lune_is_taken(grown, a, b) for a, b in node.edges() if a is not node)
+
+
+def ahead_is_blocked(grown: Grown, row: int, u: complex) -> bool:
+    node = grown.placed(row, u)
+    ways = [z - node.place for t, z in enumerate(grown.z) if t not in node.terminals]
+    left = any(cross(u, w) >= LOOSE and cross(u / SIXTH, w) <= -LOOSE for w in ways)
+    right = any(cross(u, w) <= -LOOSE and cross(u * SIXTH, w) >= LOOSE for w in ways)
+    return not (left and right)
+
+
+def ruled_out(grown: Grown, kind: str, row: int, u: complex) -> float:
+    points, cells, frame = grown.points, grown.cells, grown.frame
+    shape, link, members = grown.shape, grown.link, grown.members
+    if kind == "turn":
+        return lune_kernels.blocked_turn(
+            points, cells, frame, shape, link, members, row, u.real, u.imag
+        )
+    if kind == "inside":
+        return lune_kernels.blocked_inside(
+            points, cells, frame, shape, link, grown.stack, grown.work, row, u.real, u.imag
+        )
+    return lune_kernels.blocked_ahead(points, frame, shape, link, members, row, u.real, u.imag)
+
+
+@pytest.mark.parametrize("kind", ["turn", "inside", "ahead"])
+def test_angles_are_ruled_out_for_a_reason(grown, kind):
+    """Around a direction in which a branch cannot be left, none as near as said can be either."""
+    blocked = {"turn": turn_is_blocked, "inside": inside_is_blocked, "ahead": ahead_is_blocked}
+    rng = np.random.default_rng(1)
+    found = 0
+    for row in rng.permutation(list(grown.branches))[:150].tolist():
+        if kind == "inside" and grown.size(row) == 2:
+            continue
+        a, b = grown.interval(row)
+        for u in (a, b, a * cmath.exp(-0.2j), b * cmath.exp(0.2j), a * cmath.exp(-0.7j)):
+            angle = min(ruled_out(grown, kind, row, u), 0.3)
+            if angle <= 0.0:
+                continue
+            found += 1
+            for part in (-0.99, -0.5, 0.0, 0.5, 0.99):
+                near = u * cmath.exp(1j * angle * part)
+                if crosses(grown, row, near):
+                    continue
+                assert blocked[kind](grown, row, near), (row, u, part)
+    assert found > 10
+
+
+def test_among_many_terminals_only_what_is_sure_is_ruled_out():
+    """Of more than so many terminals only some are looked at for one that lies ahead."""
+    grown = Grown(2.0 * np.random.default_rng(0).random((900, 2)) - 1.0)
+    assert grown.n > 2 * lune_kernels.AHEAD_SCAN
+    free = 0
+    outer = np.abs(grown.shape[: grown.count, store.MX : store.MY + 1]).max(axis=1)
+    near_rim = np.flatnonzero((outer > 0.7) & (outer < 0.95))  # few terminals lie ahead
+    for row in np.random.default_rng(1).permutation(near_rim[near_rim >= grown.n])[:200].tolist():
+        for u in grown.samples(row, 5):
+            if not ahead_is_blocked(grown, row, u):
+                free += 1
+                assert ruled_out(grown, "ahead", row, u) <= 0.0
+    assert free > 100
+
+
+def crosses(grown: Grown, row: int, u: complex) -> bool:
+    """Whether the branch is no tree in this direction: then nothing needs to be ruled out."""
+    node = grown.placed(row, u)
+    top, _ = grown.circle(row)
+    return abs(node.length() - abs(node.place - top)) > 1e-12
+
+
+def test_final_intervals_are_not_ruled_out_in_their_middle(grown):
+    """Marching stops where nothing forbids; what is left may be used in the middle or beyond."""
+    free = sum(
+        ruled_out(grown, kind, row, grown.samples(row, 3)[1]) <= 0.0
+        for row in grown.branches
+        for kind in ("turn", "ahead")
+    )
+    assert free > len(grown.branches)
+
+
+def test_the_middle_of_two_directions():
+    for a, b in ((0.1, 0.3), (-3.1, 3.1), (2.0, 2.9)):
+        u, v = cmath.exp(1j * a), cmath.exp(1j * b)
+        x, y = reach_kernels.middle(u.real, u.imag, v.real, v.imag)
+        assert complex(x, y) == pytest.approx((u + v) / abs(u + v))

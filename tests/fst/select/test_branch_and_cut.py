@@ -1,0 +1,240 @@
+"""Cutting planes and branching where they are needed: lists that no linear programme settles.
+
+The twin is a dynamic programme over all subsets of the terminals.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("highspy")
+
+from deepsteiner.fst.select.exact import branch_and_cut, concatenation
+from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
+from deepsteiner.fst.select.exact.piece import Piece
+from deepsteiner.fst.trees import FullTrees
+from list_twins import drawn, packed
+
+
+def awkward(seed: int, n: int, extra: int, spread: float = 0.05) -> Piece:
+    """Sets of four that save much and overlap: fractions of them are cheaper than any tree.
+
+    Where the spread is small, so are the differences between good trees.
+    """
+    rng = np.random.default_rng(seed)
+    sets = [[int(rng.integers(v)), v] for v in range(1, n)]
+    known = set()
+    while len(known) < extra:
+        known.add(frozenset(rng.choice(n, 4, replace=False).tolist()))
+    sets += [sorted(one) for one in sorted(map(sorted, known))]
+    share = np.where([len(one) == 2 for one in sets], rng.uniform(1.4, 1.6, len(sets)), 1.0)
+    joins = np.array([len(one) - 1 for one in sets])
+    length = joins * share * rng.uniform(1.0 - spread, 1.0 + spread, len(sets))
+    start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
+    terminals = np.array([v for one in sets for v in one], np.int64)
+    return Piece(n, start, terminals, length, np.arange(len(sets)))
+
+
+def sets_of(piece: Piece) -> list[list[int]]:
+    return [
+        piece.terminals[a:b].tolist() for a, b in zip(piece.start, piece.start[1:], strict=False)
+    ]
+
+
+def shortest(piece: Piece, holding: int | None = None) -> float:
+    """The shortest tree, grown set by set from terminal 0 or from a full tree it has to hold."""
+    masks = [(sum(1 << v for v in one), float(length)) for one, length in
+             zip(sets_of(piece), piece.length, strict=True)]  # fmt: skip
+    first, cost = (1, 0.0) if holding is None else masks[holding]
+    best = {first: cost}
+    for grown in range(first, 1 << piece.n):
+        if grown not in best:
+            continue
+        for mask, length in masks:
+            common = grown & mask
+            if common and common & (common - 1) == 0:
+                total = best[grown] + length
+                if total < best.get(grown | mask, math.inf):
+                    best[grown | mask] = total
+    return best.get((1 << piece.n) - 1, math.inf)
+
+
+def is_tree(piece: Piece, picked: np.ndarray) -> bool:
+    label = list(range(piece.n))
+    for f in np.flatnonzero(picked):
+        parts = {label[v] for v in sets_of(piece)[f]}
+        if len(parts) < len(sets_of(piece)[f]):
+            return False
+        label = [min(parts) if old in parts else old for old in label]
+    return len(set(label)) == 1
+
+
+@pytest.fixture
+def plain_search(monkeypatch):
+    """Without heuristics: trees come from whole points of the linear programme alone."""
+    round_up = BranchAndCut._round_up
+
+    def only_whole_points(self: BranchAndCut) -> None:
+        x = self._program.x
+        if ((x == 0.0) | (x == 1.0)).all():
+            round_up(self)
+
+    monkeypatch.setattr(branch_and_cut, "POLISH_WORK", 0.0)
+    monkeypatch.setattr(BranchAndCut, "_round_up", only_whole_points)
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.003])
+@pytest.mark.parametrize("polished", [True, False])
+def test_branching_finds_and_proves_the_shortest_tree(polished, spread, request):
+    if not polished:
+        request.getfixturevalue("plain_search")
+    nodes = improved = 0
+    for seed in range(30):
+        piece = awkward(seed, 9, 16, spread)
+        best = shortest(piece)
+        seen: list[tuple[float, float]] = []
+
+        def tick(length: float, bound: float, seen=seen) -> bool:
+            seen.append((length, bound))
+            return True
+
+        search = BranchAndCut(piece, np.zeros(piece.length.size, np.bool_), tick)
+        outcome = search.root()
+        assert outcome in (CLOSED, CONVERGED)
+        assert search.bound <= best * (1 + 1e-9)
+        before = search.length
+        if outcome == CONVERGED:
+            search.branch()
+        answer = search.answer()
+        assert answer.optimal
+        assert answer.length == pytest.approx(best, rel=1e-9)
+        assert is_tree(piece, answer.picked)
+        assert piece.length[answer.picked].sum() == pytest.approx(answer.length)
+        for length, bound in seen:
+            assert bound <= best * (1 + 1e-9)
+            assert length >= best * (1 - 1e-9)
+        nodes += search.counts["nodes"]
+        improved += before > best * (1 + 1e-9)
+    assert nodes > 60
+    assert improved > 5 or polished
+
+
+@pytest.mark.usefixtures("plain_search")
+def test_no_better_tree_holds_a_full_tree_that_was_dropped():
+    """By its reduced cost, at the root, where the linear programme is nearly tight."""
+    dropped = close = 0
+    for seed in range(80):
+        sets, length = drawn(seed, 9, 14)
+        piece = Piece(9, *packed(sets), length, np.arange(len(sets)))
+        search = BranchAndCut(piece, np.zeros(len(sets), np.bool_), lambda *_: True)
+        search.root()
+        for f in np.flatnonzero(~search.alive):
+            dropped += 1
+            best = shortest(piece, int(f))
+            assert best >= search.length * (1 - 1e-9)
+            close += best < 1.05 * search.length
+    assert dropped > 300
+    assert close > 20
+
+
+def test_reduced_costs_drop_what_would_lift_the_bound_to_the_best_length():
+    piece = awkward(0, 9, 4)
+    search = BranchAndCut(piece, np.zeros(piece.length.size, np.bool_), lambda *_: True)
+    search.picked[:] = False
+    search.picked[0] = True
+    search.length = 10.0
+    reduced = np.zeros(piece.length.size)
+    reduced[:5] = 5.0, 0.7, 0.999, 1.001, -3.0
+    search._fix(9.0, reduced)
+    assert search.alive.tolist() == [True, True, True, False, *[True] * (len(reduced) - 4)]
+
+
+@pytest.mark.usefixtures("plain_search")
+@pytest.mark.parametrize("stop", [0, 1, 2, 5, 10, 20, 40])
+def test_a_search_that_is_stopped_claims_nothing_it_has_not_proven(stop):
+    unproven = 0
+    for seed in range(8):
+        piece = awkward(seed, 9, 16)
+        best, calls = shortest(piece), iter(range(stop))
+        search = BranchAndCut(
+            piece,
+            np.zeros(piece.length.size, np.bool_),
+            lambda *_, calls=calls: next(calls, -1) >= 0,
+        )
+        if search.root() == CONVERGED:
+            search.branch()
+        answer = search.answer()
+        assert answer.bound <= best * (1 + 1e-9)
+        assert answer.length >= best * (1 - 1e-9)
+        if answer.optimal:
+            assert answer.length == pytest.approx(best, rel=1e-9)
+        unproven += not answer.optimal
+    assert unproven > 0 or stop > 20
+
+
+def listed(piece: Piece) -> FullTrees:
+    return FullTrees(
+        np.zeros((piece.n, 2)),
+        piece.start,
+        piece.terminals.astype(np.int32),
+        piece.length,
+        np.zeros((0, 2)),
+        np.zeros((0, 2), np.int32),
+        True,
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whole_concatenations_go_through_branching(seed, monkeypatch):
+    """Where no dynamic programme may help: bounds told on the way hold, the end is the optimum."""
+    monkeypatch.setattr(concatenation, "LEVELS", ((0, 0, 0, 0.0, 1),))
+    monkeypatch.setattr(branch_and_cut, "POLISH_WORK", 0.0)
+    piece = awkward(seed, 12, 26)
+    best = shortest(piece)
+    told: list[tuple[float, float]] = []
+
+    def keep_going(phase: str, done: int, total: int, length: float, bound: float) -> bool:
+        told.append((length, bound))
+        return True
+
+    choice = concatenation.concatenate(listed(piece), keep_going=keep_going)
+    assert choice.optimal
+    assert choice.length == pytest.approx(best, rel=1e-9)
+    assert choice.stats["nodes"] > 0
+    assert len(told) > 5
+    for length, bound in told:
+        assert bound <= best * (1 + 1e-9)
+        assert length >= best * (1 - 1e-9)
+    for stop in (1, 3, 10, len(told) // 2):
+        left = iter(range(stop))
+        cut = concatenation.concatenate(
+            listed(piece), keep_going=lambda *_, left=left: next(left, -1) >= 0
+        )
+        assert cut.lower_bound <= best * (1 + 1e-9)
+        assert cut.length >= best * (1 - 1e-9)
+        assert not cut.optimal or cut.length == pytest.approx(best, rel=1e-9)
+
+
+def test_what_is_no_tree_never_leaves():
+    """A start that does not span, and is too short for any tree to replace it."""
+    piece = awkward(0, 9, 4)
+    with pytest.raises(RuntimeError, match="do not form a tree"):
+        concatenation.concatenate(listed(piece), start=np.array([0, 1]))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_prices_bound_the_tree(seed):
+    """Each terminal but one pays its cheapest share, which is nearly what a tree of edges costs."""
+    piece = awkward(seed, 9, 4)
+    assert concatenation._price_bound(piece) <= shortest(piece) * (1 + 1e-12)
+    tight = Piece(piece.n, *path(piece.n), np.arange(piece.n - 1))
+    assert concatenation._price_bound(tight) == pytest.approx(shortest(tight))
+
+
+def path(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A path of edges of length one."""
+    pairs = np.stack((np.arange(n - 1), np.arange(1, n)), axis=1)
+    return 2 * np.arange(n), pairs.ravel(), np.ones(n - 1)

@@ -9,6 +9,7 @@ demo: $(VENV)/.installed
 	$(BIN)/deepsteiner demo
 
 test: $(VENV)/.installed $(VENV)/.browser lint
+	$(BIN)/python tests/warm_kernels.py
 	$(BIN)/python -m pytest -n 2 -q
 
 lint: $(VENV)/.installed

@@ -16,7 +16,8 @@ import deepsteiner as ds
 from deepsteiner.core.errors import OptionError
 from deepsteiner.core.points import Frame
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
-from deepsteiner.fst.select.search.windows import Pass, WindowSearch, cells_of, first_choice
+from deepsteiner.fst.select.search.greedy import first_choice
+from deepsteiner.fst.select.search.windows import Pass, WindowSearch, cells_of
 from deepsteiner.geometry.relaxation import refine, relax
 from deepsteiner.geometry.triangulation import TILED_FROM
 from deepsteiner.run.method import Run
@@ -60,22 +61,12 @@ def test_listed_trees_are_full_and_as_long_as_they_say(seed):
 def test_the_list_holds_what_exact_generation_finds(seed):
     from deepsteiner.fst.enumerate.complete.generate import generate
     from deepsteiner.fst.select.exact.concatenation import concatenate
-    from deepsteiner.fst.trees import FullTrees
 
     points = uniform(40, seed)
     for largest in (3, 4, 5):
         ours = listing_of(points, largest)
-        trees = FullTrees(
-            points,
-            ours.start,
-            ours.terminals.astype(np.int32),
-            ours.length,
-            ours.steiner,
-            ours.edges.astype(np.int32),
-            complete=False,
-        )
         best = concatenate(generate(points, max_size=largest)).length
-        assert concatenate(trees).length == pytest.approx(best, rel=1e-9)
+        assert concatenate(ours).length == pytest.approx(best, rel=1e-9)
 
 
 def spans(listing, picked: np.ndarray) -> bool:
@@ -92,9 +83,8 @@ def spans(listing, picked: np.ndarray) -> bool:
 
 def test_windows_keep_a_tree_and_shorten_it():
     listing = listing_of(uniform(300), 4)
-    picked = np.zeros(len(listing), dtype=np.bool_)
     with Workers(1) as workers:
-        first_choice(listing, picked, workers, go_on)
+        picked = first_choice(listing, workers, go_on)
         assert spans(listing, picked)
         before = listing.length[picked].sum()
         assert before < listing.length[:299].sum()

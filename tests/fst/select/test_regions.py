@@ -44,12 +44,10 @@ def is_tree(n: int, trees: list[list[int]]) -> bool:
 
 
 def greedy(listing) -> np.ndarray:
-    from deepsteiner.fst.select.search.windows import first_choice
+    from deepsteiner.fst.select.search.greedy import first_choice
 
-    picked = np.zeros(len(listing), dtype=np.bool_)
     with Workers(1) as workers:
-        first_choice(listing, picked, workers, lambda *_: True)
-    return picked
+        return first_choice(listing, workers, lambda *_: True)
 
 
 def test_below_a_terminal_is_what_it_cuts_off():

@@ -84,13 +84,7 @@ def concatenate(
         start: indices of FSTs that form a tree, to begin from.
     """
     n = trees.points.shape[0]
-    whole = Piece(  # copies: kernels are compiled once, for writable arrays
-        n,
-        np.array(trees.start, np.int64),
-        np.array(trees.terminals, np.int64),
-        np.array(trees.length, np.float64),
-        np.arange(trees.length.size),
-    )
+    whole = Piece(n, trees.start, trees.terminals, trees.length, np.arange(len(trees)))
     return _Concatenation(whole, keep_going, start).run(trace)
 
 

@@ -12,7 +12,7 @@ from ....core.points import FloatArray, IntArray
 from ....run.monitor import Monitor
 from ....run.slices import Workers
 from ....run.watch import Stopped, Watch
-from ...enumerate.nearby.listing import Listing
+from ...trees import FullTrees
 from .windows import FEW, Flags, cells_of, changed
 
 
@@ -45,7 +45,7 @@ class Changes:
 
 
 def run_pass(
-    listing: Listing,
+    listing: FullTrees,
     picked: Any,
     number: int,
     how: RegionPass,
@@ -101,7 +101,7 @@ def run_pass(
 
 
 def _cut(
-    listing: Listing, size: int, number: int
+    listing: FullTrees, size: int, number: int
 ) -> tuple[tuple[IntArray, IntArray], IntArray, IntArray]:
     """Return the trees by their first terminal, and the terminals by region."""
     from .window_kernels import by_first_terminal

@@ -1,22 +1,19 @@
-"""Choosing from a list of full Steiner trees: a greedy start, then windows solved exactly."""
+"""Windows: overlapping parts of the plane, each solved exactly over the list."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....core.points import FloatArray, IntArray
 from ....run.monitor import Monitor
-from ....run.slices import Tell, Workers
-from ....run.watch import Stopped, Watch
-from ...enumerate.nearby.listing import Listing
+from ....run.slices import Workers
+from ....run.watch import Watch
+from ...trees import FullTrees
 
-ROUNDS = 4
 # Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
 FEW = 200_000
 Flags = NDArray[np.bool_]
@@ -33,40 +30,6 @@ class Pass:
     size: int
     work: float = 1e5
     widest: int = 20_000
-
-
-def first_choice(
-    listing: Listing, picked: Flags, workers: Workers, tell: Tell, watch: Watch | None = None
-) -> None:
-    """Pick trees greedily by what they save; `picked` may hold a forest to begin from.
-
-    `tell` and the watch hear of it. Where the watch stops it, the choice of the last round that
-    was finished stays, and before the first the spanning tree.
-    """
-    from . import greedy_kernels as kernels
-
-    wait = (watch or Watch(Monitor(), patient=False)).wait
-    n = len(listing.points)
-    trees = (listing.start, listing.terminals, listing.length)
-    saving = np.zeros(len(listing))
-    trial = picked.copy()  # what a call nobody waits for may still write to
-    picked[:] = np.arange(len(picked)) < n - 1
-    try:
-        for _ in range(ROUNDS):
-            up, rank = wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
-            picked[:] = trial
-
-            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
-
-            workers.map(measure, len(listing), 4000, tell, "greedy")
-            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
-            if wait("greedy", take) == 0:
-                break
-        wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
-        picked[:] = trial
-    except Stopped:
-        return
 
 
 def cells_of(points: FloatArray, size: int, number: int) -> IntArray:
@@ -94,7 +57,7 @@ class WindowSearch:
 
     def __init__(
         self,
-        listing: Listing,
+        listing: FullTrees,
         picked: Flags,
         workers: Workers,
         on_saving: Callable[[str, int, int, float], bool],

@@ -1,82 +1,103 @@
-"""The learned list of a large instance: grown and scored in slices, then thinned."""
+"""Scores of full Steiner trees: which of a list to keep, and which to pick first.
+
+A score is a strategy of `Pipeline`: it weighs a list, leaves out what it can, and makes the first
+choice from the rest. `HandScore` goes by what a tree saves; `NetworkScore` asks a graph network how
+likely each tree is to be part of a shortest one.
+"""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 
 from ..core.points import Array
-from ..fst.enumerate.nearby.listing import Ground, Listing, Tell, assembled, find_trees
+from ..fst.enumerate.nearby.listing import Tell
+from ..fst.select.search.greedy import first_choice
+from ..fst.trees import FullTrees
 from ..run.slices import Workers
-from ..run.watch import Stopped, Watch
+from ..run.watch import Watch
 from .device_network import Forward
 from .weights import Weights
 
-# Trees in one uninterrupted call, and terminals of the first tile: some 10 ms, on lattices 30.
+# Trees in one uninterrupted call.
 SLICE = 500
-TILE = 300
-# Rounds of greedy picking.
-ROUNDS = 4
 
 
-def list_grown_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
-) -> Listing:
-    """List full Steiner trees of up to `largest` terminals (4 to 6).
+@dataclass(frozen=True)
+class Weighed:
+    """A list and what a score says of each tree: logits, or nothing."""
 
-    When `tell` says no, the list ends early; where the watch does, Stopped is raised.
+    trees: FullTrees
+    logits: Array | None = None
+
+
+class Score(Protocol):
+    """What `Pipeline` asks of a score."""
+
+    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
+        """Return the trees that are worth choosing from; where `tell` says no, all of them."""
+
+    def choose(
+        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Return the list to go on with and flags of a first choice, which is a tree."""
+
+
+@dataclass(frozen=True)
+class HandScore:
+    """A tree is worth what it saves; none is left out."""
+
+    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
+        """Keep the list as it is."""
+        return Weighed(trees)
+
+    def choose(
+        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Pick greedily by savings."""
+        return weighed.trees, first_choice(weighed.trees, workers, tell, watch)
+
+
+@dataclass(frozen=True)
+class NetworkScore:
+    """A graph network says how likely each tree is; those below `drop` (a logit) are left out.
+
+    `forward` is the network on an accelerator; without it, numba kernels run it here.
     """
-    found = find_trees(ground, workers, 4, tell)
-    if largest > 4:
-        found += _grown(ground, workers, largest, tell, watch)
-    return watch.wait("list", lambda: assembled(ground, found))
 
+    weights: Weights
+    drop: float
+    forward: Forward | None = None
 
-def _grown(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
-) -> list[tuple[Array, Array, Array]]:
-    """Return the trees of five and six terminals, tile by tile.
+    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
+        """Leave out unlikely trees, but no spanning-tree edge."""
+        from .small_instance_kernels import CROWDED
 
-    Points stand in an order in which neighbours are near each other, so that a range of them is a
-    tile. Partial trees are grown for the pairs around it and are gone when the tile is done.
-    """
-    from ..fst.enumerate.nearby import partial_tree_kernels as kernels
-    from ..fst.enumerate.nearby import sextet_kernels as growth
-    from ..fst.enumerate.nearby import tile_kernels as tiles
+        logits = score_list(trees, self.weights, workers, tell, watch, self.forward)
+        if logits is None:
+            return Weighed(trees)
+        if len(trees) > CROWDED * len(trees.points):
+            logits = np.zeros_like(logits)
+        keep = logits >= self.drop
+        keep[: len(trees.points) - 1] = True
+        return Weighed(watch.wait("list", lambda: trees.part(keep)), logits[keep])
 
-    n, points, bottlenecks = len(ground.points), ground.points, ground.bottlenecks
-    pairs, bound, *pairs_at = ground.pairs
-    cross, _, cross_at, cross_rows = ground.cross
-    near = (cross, cross_at, cross_rows)
-    own = watch.wait("pairs", lambda: kernels.terminal_rows(points))
-    scratch = workers.scratch(
-        lambda: (np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32))
-    )
-
-    def grow(first: int, last: int) -> list[Any]:
-        thirds, rows = tiles.pairs_around(first, last, largest > 5, *near, *pairs_at)
-        some, bounds = pairs[rows], bound[rows]
-        two = kernels.grow_pairs(own, some, bounds)
-        given: list[Any] = [points, own, two, some, bounds, *near, *bottlenecks, 0, len(rows)]
-        branches = kernels.grow_branches(*given)
-        at, count = scratch()
-        ends = [*bottlenecks, two, *branches, at, tiles.by_third(thirds, branches[1], at, count)]
-        given = [points, some, *ends, first, last]
-        found = [growth.close_quints(*given)]
-        if largest > 5:
-            given = [points, some, *ground.cross, *ends, first, last]
-            found.append(growth.close_hexes(*given))
-        return found
-
-    phase = f"trees of {largest} terminals"
-    parts = workers.map(grow, n, TILE, tell, phase)
-    return [part[k] for k in range(largest - 4) for part in parts]
+    def choose(
+        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Pick greedily by savings times probability; then spanning-tree edges may go too."""
+        trees, logits = weighed.trees, weighed.logits
+        if logits is None:
+            return trees, first_choice(trees, workers, tell, watch)
+        likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+        picked = first_choice(trees, workers, tell, watch, likely)
+        return watch.wait("list", lambda: thinned(trees, logits, picked, self.drop))
 
 
 def score_list(
-    listing: Listing,
+    listing: FullTrees,
     weights: Weights,
     workers: Workers,
     tell: Tell,
@@ -119,7 +140,7 @@ def score_list(
 
 
 def _described(
-    listing: Listing,
+    listing: FullTrees,
     weights: Weights,
     workers: Workers,
     tell: Tell,
@@ -175,39 +196,9 @@ def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:
     )
 
 
-def likely_choice(
-    listing: Listing, logits: Array, workers: Workers, tell: Tell, watch: Watch
-) -> Array:
-    """Pick trees greedily by what each saves times how likely it is; return the flags."""
-    from ..fst.select.search import greedy_kernels as kernels
-
-    n = len(listing.points)
-    trees = (listing.start, listing.terminals, listing.length)
-    likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
-    picked = np.arange(len(listing)) < n - 1
-    trial, saving = picked.copy(), np.zeros(len(listing))
-    try:
-        for number in range(ROUNDS):
-            up, rank = watch.wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
-            picked = trial.copy()
-
-            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
-                saving[first:last] *= likely[first:last]
-
-            workers.map(measure, len(listing), 8 * SLICE)
-            if not tell("greedy", number, ROUNDS):
-                break
-            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
-            if watch.wait("greedy", take) == 0:
-                break
-        watch.wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
-    except Stopped:
-        return picked
-    return trial
-
-
-def thinned(listing: Listing, logits: Array, picked: Array, drop: float) -> tuple[Listing, Array]:
+def thinned(
+    listing: FullTrees, logits: Array, picked: Array, drop: float
+) -> tuple[FullTrees, Array]:
     """Return the likely and the picked trees of a list, and which of these are picked.
 
     Edges of the spanning tree go as well where they are unlikely and a kept tree replaces them.

@@ -122,11 +122,13 @@ def _less_neural(whole: Any, n: int, any_size: bool) -> Iterator[tuple[str, Any]
 
 
 def _less_local(whole: Any, n: int, best: bool) -> Iterator[tuple[str, Any]]:
+    select = whole.select
     if best:
-        yield "trees of 6", replace(whole, grown_largest=6)
+        yield "trees of 6", replace(whole, select=replace(select, grown_largest=6))
     elif n > local.BATCH_LIMIT:
-        for kept in (1, len(whole.passes)):
-            yield f"{kept} passes alone", replace(whole, passes=whole.passes[:kept], whole=0)
+        for kept in (1, len(select.windows)):
+            less = replace(select, windows=select.windows[:kept], regions=(), whole=0)
+            yield f"{kept} passes alone", replace(whole, select=less)
 
 
 @contextmanager

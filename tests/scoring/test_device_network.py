@@ -9,7 +9,7 @@ import deepsteiner as ds
 from deepsteiner.core import device as device_choice
 from deepsteiner.core.errors import OptionError
 from deepsteiner.core.points import Frame
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
 from deepsteiner.scoring import device_network
 from deepsteiner.scoring import weights as neural_weights

@@ -22,7 +22,7 @@ from deepsteiner.geometry.relaxation import refine, relax
 from deepsteiner.geometry.triangulation import TILED_FROM
 from deepsteiner.run.method import Run
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.solvers import local
 
 # Mean gaps in percent; the targets are 0.09 and 0.005.

@@ -13,10 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..core.points import Array
-from ..fst.enumerate.nearby.listing import Tell
 from ..fst.select.search.greedy import first_choice
 from ..fst.trees import FullTrees
-from ..run.slices import Workers
+from ..run.monitor import Report
+from ..run.threads import Workers
 from ..run.watch import Watch
 from .device_network import Forward
 from .weights import Weights
@@ -36,11 +36,11 @@ class Weighed:
 class Score(Protocol):
     """What `Pipeline` asks of a score."""
 
-    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
-        """Return the trees that are worth choosing from; where `tell` says no, all of them."""
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
+        """Return the trees that are worth choosing from; where `report` says no, all of them."""
 
     def choose(
-        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
     ) -> tuple[FullTrees, Array]:
         """Return the list to go on with and flags of a first choice, which is a tree."""
 
@@ -49,15 +49,15 @@ class Score(Protocol):
 class HandScore:
     """A tree is worth what it saves; none is left out."""
 
-    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
         """Keep the list as it is."""
         return Weighed(trees)
 
     def choose(
-        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
     ) -> tuple[FullTrees, Array]:
         """Pick greedily by savings."""
-        return weighed.trees, first_choice(weighed.trees, workers, tell, watch)
+        return weighed.trees, first_choice(weighed.trees, workers, report, watch)
 
 
 @dataclass(frozen=True)
@@ -71,11 +71,11 @@ class NetworkScore:
     drop: float
     forward: Forward | None = None
 
-    def weigh(self, trees: FullTrees, workers: Workers, tell: Tell, watch: Watch) -> Weighed:
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
         """Leave out unlikely trees, but no spanning-tree edge."""
         from .small_instance_kernels import CROWDED
 
-        logits = score_list(trees, self.weights, workers, tell, watch, self.forward)
+        logits = score_list(trees, self.weights, workers, report, watch, self.forward)
         if logits is None:
             return Weighed(trees)
         if len(trees) > CROWDED * len(trees.points):
@@ -85,14 +85,14 @@ class NetworkScore:
         return Weighed(watch.wait("list", lambda: trees.part(keep)), logits[keep])
 
     def choose(
-        self, weighed: Weighed, workers: Workers, tell: Tell, watch: Watch
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
     ) -> tuple[FullTrees, Array]:
         """Pick greedily by savings times probability; then spanning-tree edges may go too."""
         trees, logits = weighed.trees, weighed.logits
         if logits is None:
-            return trees, first_choice(trees, workers, tell, watch)
+            return trees, first_choice(trees, workers, report, watch)
         likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
-        picked = first_choice(trees, workers, tell, watch, likely)
+        picked = first_choice(trees, workers, report, watch, likely)
         return watch.wait("list", lambda: thinned(trees, logits, picked, self.drop))
 
 
@@ -100,18 +100,18 @@ def score_list(
     listing: FullTrees,
     weights: Weights,
     workers: Workers,
-    tell: Tell,
+    report: Report,
     watch: Watch,
     forward: Forward | None = None,
 ) -> Array | None:
-    """Return a logit for every tree of a list, or None where `tell` says no.
+    """Return a logit for every tree of a list, or None where `report` says no.
 
     `forward` is the network elsewhere, on the whole list at once; without it, it runs here.
     """
     from . import network_kernels as kernels
 
     m = len(listing)
-    states, parts = _described(listing, weights, workers, tell, watch, forward)
+    states, parts = _described(listing, weights, workers, report, watch, forward)
     if sum(last - first for first, last, *_ in parts) < m:
         return None
     if forward is not None:
@@ -128,7 +128,7 @@ def score_list(
         def hear(phase: str, now: int, total: int) -> bool:
             nonlocal done
             done = now
-            return tell(phase, now, total)
+            return report(phase, now, total)
 
         workers.map(update, len(parts), 1, hear, f"round {number + 1}")
         if done < len(parts):
@@ -143,13 +143,13 @@ def _described(
     listing: FullTrees,
     weights: Weights,
     workers: Workers,
-    tell: Tell,
+    report: Report,
     watch: Watch,
     forward: Forward | None,
 ) -> tuple[Array, list[Any]]:
     """Return the trees' first states, and by slices (first, last, begin, links, features).
 
-    Slices are missing where `tell` says no. What only this needs is most of the memory so far.
+    Slices are missing where `report` says no. What only this needs is most of the memory so far.
     """
     from ..fst.select.exact.prune_kernels import incidence
     from . import network_kernels as kernels
@@ -183,7 +183,7 @@ def _described(
         given = [gone[0], *incident, unit, scratch(), first, last]
         return first, last, *kernels.relations(start, terminals, length, *given), rows
 
-    return states, workers.map(begin, m, 2 * SLICE, tell, "features")
+    return states, workers.map(begin, m, 2 * SLICE, report, "features")
 
 
 def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:

@@ -29,7 +29,7 @@ import numpy as np
 from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from ..fst.enumerate.nearby.listing import Ground, Tell, triangulated
+from ..fst.enumerate.nearby.listing import Ground, triangulated
 from ..fst.select.exact.concatenation import WAITING
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Flags, Pass, WindowSearch
@@ -39,8 +39,8 @@ from ..geometry.spanning_trees import finishing_seconds, minimum_spanning_tree, 
 from ..geometry.start import start_tree
 from ..geometry.triangulation import TILED_FROM
 from ..run.method import Run, Tree
-from ..run.monitor import Monitor
-from ..run.slices import Workers
+from ..run.monitor import Monitor, Report
+from ..run.threads import Workers
 from ..run.watch import Stopped, Watch
 from ..scoring.scores import Score, Weighed
 
@@ -66,8 +66,8 @@ class Enumerate(Protocol):
     ) -> Ground:
         """Find which terminals are close, among neighbours in a triangulation."""
 
-    def list(self, ground: Ground, workers: Workers, tell: Tell, watch: Watch) -> FullTrees:
-        """List full Steiner trees; when `tell` says no, the list ends early."""
+    def list(self, ground: Ground, workers: Workers, report: Report, watch: Watch) -> FullTrees:
+        """List full Steiner trees; when `report` says no, the list ends early."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ def search(run: Run, pipeline: Pipeline, start: Solution | None, threads: int) -
 
 
 class Search:
-    """One run of a pipeline: the list, what is picked from it, and what to tell about it.
+    """One run of a pipeline: the list, what is picked from it, and what to report about it.
 
     `start` is a tree to begin from: its Steiner points and edges.
     """
@@ -268,7 +268,7 @@ class Search:
         """Run passes, the first of which has this number; return how many were finished."""
         finished = 0
         try:
-            windows = WindowSearch(trees, picked, self.workers, self._saved, self.watch)
+            windows = WindowSearch(trees, picked, self.workers, self._shorter, self.watch)
             for finished, how in enumerate(passes):
                 saved = windows.run(number + finished, how)
                 self._record(f"pass {number + finished + 1}", saved)
@@ -286,7 +286,7 @@ class Search:
         for how in regions:
             if not self._going():
                 break
-            given = (trees, picked, number + finished, how, self.workers, self._saved)
+            given = (trees, picked, number + finished, how, self.workers, self._shorter)
             saved = run_pass(*given, self.watch)
             finished += 1
             self._record(f"pass {number + finished}", saved)
@@ -325,8 +325,8 @@ class Search:
         going = self.request.monitor.report(phase, done, total, min(length, self.length))
         return going and self.slices < self.most
 
-    def _saved(self, phase: str, done: int, total: int, saved: float) -> bool:
-        self.length -= saved
+    def _shorter(self, phase: str, done: int, total: int, length: float) -> bool:
+        self.length = length
         saving = 100.0 * (1.0 - self.length / self.spanning)
         return self._tell(f"{phase}, {saving:.3f} % saved", done, total)
 

@@ -12,7 +12,7 @@ import pytest
 from deepsteiner.fst.enumerate.nearby import grown as grown_lists
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Stopped, Watch, waited
 
 

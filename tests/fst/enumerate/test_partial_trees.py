@@ -20,7 +20,7 @@ from deepsteiner.fst.enumerate.nearby.listing import survey
 from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE
 from deepsteiner.fst.enumerate.nearby.quint_kernels import MIDDLES
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
 from deepsteiner.scoring import small_instance_kernels
 from melzak import SIXTH, Surroundings, clearly_shorter, drawn, full_tree, joined, spanning

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from ....core.points import Array, FloatArray, IntArray
-from ....run.slices import Workers
+from ....run.monitor import Report
+from ....run.threads import Workers
 from ....run.watch import Watch
 from ...trees import FullTrees
-from .listing import Ground, Tell, assembled, find_trees, survey
+from .listing import Ground, assembled, find_trees, survey
 
 # Terminals of the first tile: some 10 ms, on lattices 30.
 TILE = 300
@@ -31,26 +32,26 @@ class Grown:
 
         return survey(points, workers, neighbours, CLOSE)
 
-    def list(self, ground: Ground, workers: Workers, tell: Tell, watch: Watch) -> FullTrees:
-        """List the trees; when `tell` says no, the list ends early."""
-        return list_grown_trees(ground, workers, self.largest, tell, watch)
+    def list(self, ground: Ground, workers: Workers, report: Report, watch: Watch) -> FullTrees:
+        """List the trees; when `report` says no, the list ends early."""
+        return list_grown_trees(ground, workers, self.largest, report, watch)
 
 
 def list_grown_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
+    ground: Ground, workers: Workers, largest: int, report: Report, watch: Watch
 ) -> FullTrees:
     """List full Steiner trees of up to `largest` terminals (4 to 6).
 
-    When `tell` says no, the list ends early; where the watch does, Stopped is raised.
+    When `report` says no, the list ends early; where the watch does, Stopped is raised.
     """
-    found = find_trees(ground, workers, 4, tell)
+    found = find_trees(ground, workers, 4, report)
     if largest > 4:
-        found += _grown(ground, workers, largest, tell, watch)
+        found += _grown(ground, workers, largest, report, watch)
     return watch.wait("list", lambda: assembled(ground, found))
 
 
 def _grown(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
+    ground: Ground, workers: Workers, largest: int, report: Report, watch: Watch
 ) -> list[tuple[Array, Array, Array]]:
     """Return the trees of five and six terminals, tile by tile.
 
@@ -86,5 +87,5 @@ def _grown(
         return found
 
     phase = f"trees of {largest} terminals"
-    parts = workers.map(grow, n, TILE, tell, phase)
+    parts = workers.map(grow, n, TILE, report, phase)
     return [part[k] for k in range(largest - 4) for part in parts]

@@ -8,7 +8,6 @@ useful tree for each terminal, practically all that an exact generation would fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +21,8 @@ from ....geometry.spanning_trees import (
     unique_pairs,
 )
 from ....geometry.triangulation import PHASE, TILED_FROM
-from ....run.monitor import Monitor
-from ....run.slices import Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
 from ...trees import FullTrees
 
@@ -33,8 +32,6 @@ _PRECISE = 1e-6
 SLICE = 500
 # Up to here a triangulation without set-up cost is faster.
 SMALL = 150
-
-Tell = Callable[[str, int, int], bool]
 
 
 @dataclass(frozen=True)
@@ -140,26 +137,26 @@ class ClosedForms:
         """Find which terminals can hang on common or on adjacent Steiner points."""
         return survey(points, workers, neighbours)
 
-    def list(self, ground: Ground, workers: Workers, tell: Tell, watch: Watch) -> FullTrees:
-        """List the trees; when `tell` says no, the list ends early."""
-        return list_trees(ground, workers, self.largest, tell, watch)
+    def list(self, ground: Ground, workers: Workers, report: Report, watch: Watch) -> FullTrees:
+        """List the trees; when `report` says no, the list ends early."""
+        return list_trees(ground, workers, self.largest, report, watch)
 
 
 def list_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch | None = None
+    ground: Ground, workers: Workers, largest: int, report: Report, watch: Watch | None = None
 ) -> FullTrees:
     """List full Steiner trees of up to `largest` terminals (3 to 5).
 
-    `tell(phase, done, total)` hears about progress; when it says no, the list ends early. Where
+    `report(phase, done, total)` hears about progress; when it says no, the list ends early. Where
     the watch says no, Stopped is raised.
     """
-    found = find_trees(ground, workers, largest, tell)
+    found = find_trees(ground, workers, largest, report)
     wait = (watch or Watch(Monitor(), patient=False)).wait
     return wait("list", lambda: assembled(ground, found))
 
 
 def find_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell
+    ground: Ground, workers: Workers, largest: int, report: Report
 ) -> list[tuple[Any, Any, Any]]:
     """Return (names, places, lengths) of the full Steiner trees in every slice."""
     from . import listing_kernels as kernels
@@ -180,11 +177,11 @@ def find_trees(
         stamp = scratch()
         return list_quints(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
 
-    found = workers.map(triples, n, 4 * SLICE, tell, "trees of 3 terminals")
+    found = workers.map(triples, n, 4 * SLICE, report, "trees of 3 terminals")
     if largest >= 4:
-        found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
+        found += workers.map(quads, len(pairs), SLICE, report, "trees of 4 terminals")
     if largest >= 5:
-        found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
+        found += workers.map(quints, len(pairs), SLICE // 4, report, "trees of 5 terminals")
     return found
 
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ....core.points import FloatArray
-from ....run.monitor import Monitor
-from ....run.slices import Tell, Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
 from ...trees import FullTrees
 from .windows import Flags
@@ -24,13 +24,13 @@ ROUNDS = 4
 def first_choice(
     trees: FullTrees,
     workers: Workers,
-    tell: Tell,
+    report: Report,
     watch: Watch | None = None,
     likely: FloatArray | None = None,
 ) -> Flags:
     """Pick trees greedily by what each saves, times how `likely` it is where that is known.
 
-    `tell` and the watch hear of it. Where the watch stops it, the choice of the last round that
+    `report` and the watch hear of it. Where the watch stops it, the choice of the last round that
     was finished is returned, and before the first the spanning tree.
     """
     from . import greedy_kernels as kernels
@@ -51,7 +51,7 @@ def first_choice(
                 if likely is not None:
                     saving[first:last] *= likely[first:last]
 
-            workers.map(measure, len(trees), 4000, tell, "greedy")
+            workers.map(measure, len(trees), 4000, report, "greedy")
             take = partial(kernels.take, n, *rows, trial, up, rank, saving)
             if wait("greedy", take) == 0:
                 break

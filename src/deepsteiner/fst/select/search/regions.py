@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ....core.points import FloatArray, IntArray
-from ....run.monitor import Monitor
-from ....run.slices import Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
 from ...trees import FullTrees
 from .windows import FEW, Flags, cells_of, changed
@@ -50,13 +49,13 @@ def run_pass(
     number: int,
     how: RegionPass,
     workers: Workers,
-    on_saving: Callable[[str, int, int, float], bool],
+    report: Report,
     watch: Watch | None = None,
 ) -> float:
     """Solve the regions of one pass, all against the same tree; return what they saved.
 
-    `on_saving(phase, done, total, saved)` hears what was saved since it was last called. Where it
-    or the watch says no, the rest is left out. Of changes that do not go together, which is rare,
+    `report` hears of the length that is reached. Where it or the watch says no, the rest is left
+    out. Of changes that do not go together, which is rare,
     those of later regions are left to the next pass.
     """
     from . import region_pass_kernels as kernels
@@ -70,6 +69,7 @@ def run_pass(
     except Stopped:
         return 0.0
     regions, heard = len(bounds) - 1, 0
+    length = float(listing.length[picked].sum())
     saved = np.zeros(regions)
     scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
     heavy = how.work > RegionPass.work
@@ -82,9 +82,10 @@ def run_pass(
         return *kernels.solve_apart(*given), changed(flags, picked)
 
     def tell(phase: str, done: int, total: int) -> bool:
-        nonlocal heard
+        nonlocal heard, length
         fresh, heard = float(saved[heard:done].sum()), done
-        return on_saving(phase, done, total, fresh)
+        length -= fresh
+        return report(phase, done, total, length)
 
     parts = workers.map(solve, regions, max(1, 500 // how.size), tell, phase, heavy, leave)
     if not parts:
@@ -96,7 +97,7 @@ def run_pass(
     flips = changes.changed[np.repeat(take, np.diff(changes.rows))]
     picked[flips] = ~picked[flips]
     more = float(changes.gains[take].sum())
-    on_saving(phase, heard, regions, more)
+    report(phase, heard, regions, length - more)
     return float(saved[:heard].sum()) + more
 
 

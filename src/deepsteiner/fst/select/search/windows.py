@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....core.points import FloatArray, IntArray
-from ....run.monitor import Monitor
-from ....run.slices import Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Watch
 from ...trees import FullTrees
 
@@ -60,7 +59,7 @@ class WindowSearch:
         listing: FullTrees,
         picked: Flags,
         workers: Workers,
-        on_saving: Callable[[str, int, int, float], bool],
+        report: Report,
         watch: Watch | None = None,
     ) -> None:
         from .window_kernels import by_first_terminal
@@ -68,7 +67,8 @@ class WindowSearch:
         self.listing = listing
         self.picked = picked
         self.workers = workers
-        self.on_saving = on_saving
+        self.report = report
+        self.length = float(listing.length[picked].sum())
         self.watch = watch or Watch(Monitor(), patient=False)
         n = len(listing.points)
         self.own = self.watch.wait(
@@ -79,7 +79,7 @@ class WindowSearch:
     def run(self, number: int, how: Pass) -> float:
         """Solve all windows of one pass; return what they saved.
 
-        `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
+        `report` hears of the length that is reached.
         Raises Stopped where the watch stops the preparations.
         """
         from .window_kernels import connected_windows, solve_windows
@@ -111,7 +111,8 @@ class WindowSearch:
         def tell(phase: str, done: int, total: int) -> bool:
             nonlocal told
             fresh, told = float(saved[told:done].sum()), done
-            return self.on_saving(phase, done, total, fresh)
+            self.length -= fresh
+            return self.report(phase, done, total, self.length)
 
         at_once = max(1, 300 // how.size)
         for flips in self.workers.map(solve, len(saved), at_once, tell, phase, heavy, leave):

@@ -12,6 +12,7 @@ choices come from this table.
 from __future__ import annotations
 
 import argparse
+import math
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -66,7 +67,8 @@ def settings(n: int) -> Iterator[tuple[str, str, dict, Pipeline | None]]:
 def measure(task: tuple[str, int]) -> list[tuple[str, int, str, list[float], float]]:
     """Solve one kind and size by all settings; return lengths and processor seconds."""
     kind, n = task
-    points, rows = instances(kind, n, SIZES[n]), []
+    whole = math.isqrt(n) ** 2 if kind in ("lattice", "jittered") else n
+    points, rows = instances(kind, whole, SIZES[n]), []
     for name, method, options, pipeline in settings(n):
         known = (
             local.EFFORTS if pipeline is None else {**local.EFFORTS, options["effort"]: pipeline}

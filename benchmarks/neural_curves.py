@@ -122,13 +122,12 @@ def _less_neural(whole: Any, n: int, any_size: bool) -> Iterator[tuple[str, Any]
 
 
 def _less_local(whole: Any, n: int, best: bool) -> Iterator[tuple[str, Any]]:
-    select = whole.select
     if best:
-        yield "trees of 6", replace(whole, select=replace(select, grown_largest=6))
+        yield "trees of 6", replace(whole, grown_largest=6)
     elif n > local.BATCH_LIMIT:
-        for kept in (1, len(select.windows)):
-            less = replace(select, windows=select.windows[:kept], regions=(), whole=0)
-            yield f"{kept} passes alone", replace(whole, select=less)
+        for kept in (1, len(whole.windows)):
+            windows = whole.windows[:kept]
+            yield f"{kept} passes alone", replace(whole, windows=windows, regions=(), whole=0)
 
 
 @contextmanager

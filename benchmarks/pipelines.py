@@ -17,51 +17,33 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from unittest import mock
 
 import numpy as np
 from common import print_provenance, print_table
 from quick_cases import instances
 
 import deepsteiner as ds
-from deepsteiner.fst.enumerate.nearby.grown import Grown
-from deepsteiner.fst.enumerate.nearby.listing import ClosedForms
-from deepsteiner.scoring.scores import HandScore, NetworkScore
-from deepsteiner.scoring.weights import load_weights
-from deepsteiner.solvers import local
-from deepsteiner.solvers.search import Pipeline
 
 KINDS = ("uniform", "clustered", "board", "jittered", "lattice")
 SIZES = {300: 6, 1000: 4, 5000: 2, 20_000: 1}
-DROP = {"fast": -7.0, "default": -10.0, "best": -14.0}
 
 
-def settings(n: int) -> Iterator[tuple[str, str, dict, Pipeline | None]]:
-    """Yield (name, method, options, pipeline in place of local's own)."""
+def settings(n: int) -> Iterator[tuple[str, str, dict[str, str]]]:
+    """Yield (name, method, options)."""
     for effort in ("fast", "default", "best"):
         if effort != "best" or n <= 5000:
-            yield f"local {effort}", "local", {"effort": effort}, None
+            yield f"local {effort}", "local", {"effort": effort}
     for effort in ("fast", "default", "best"):
         if effort != "best" or n <= 5000:
-            yield f"neural {effort}", "neural", {"effort": effort}, None
+            yield f"neural {effort}", "neural", {"effort": effort}
     for effort in ("default", "best"):
         if effort != "best" or n <= 5000:
             options = {"effort": effort, "pieces": "any"}
-            yield f"neural {effort}, any piece", "neural", options, None
-    weights = load_weights("neural")
+            yield f"neural {effort}, any piece", "neural", options
     for effort in ("fast", "default"):
-        select = local.EFFORTS[effort].select
-        five, six = ClosedForms(4 if effort == "fast" else 5), Grown(5 if effort == "fast" else 6)
-        network = NetworkScore(weights, DROP[effort])
-        options = {"effort": effort}
-        yield f"hand on grown, {effort}", "local", options, Pipeline(six, HandScore(), select)
-        yield (
-            f"network on closed forms, {effort}",
-            "local",
-            options,
-            Pipeline(five, network, select),
-        )
-        yield f"network on grown, {effort}", "local", options, Pipeline(six, network, select)
+        for listed, score in (("grown", "hand"), ("closed", "network"), ("grown", "network")):
+            options = {"effort": effort, "enumerate": listed, "score": score}
+            yield f"{score} on {listed}, {effort}", "local", options
 
 
 def measure(task: tuple[str, int]) -> list[tuple[str, int, str, list[float], float]]:
@@ -69,16 +51,11 @@ def measure(task: tuple[str, int]) -> list[tuple[str, int, str, list[float], flo
     kind, n = task
     whole = math.isqrt(n) ** 2 if kind in ("lattice", "jittered") else n
     points, rows = instances(kind, whole, SIZES[n]), []
-    for name, method, options, pipeline in settings(n):
-        known = (
-            local.EFFORTS if pipeline is None else {**local.EFFORTS, options["effort"]: pipeline}
-        )
-        with mock.patch.object(local, "EFFORTS", known), mock.patch.object(local, "BATCH_LIMIT", 0):
-            ds.solve(points[0][:200], method, threads=1, **options)
-            began, lengths = time.process_time(), []
-            for one in points:
-                lengths.append(ds.solve(one, method, threads=1, **options).length)
-            seconds = (time.process_time() - began) / len(points)
+    for name, method, options in settings(n):
+        ds.solve(points[0][:200], method, threads=1, **options)
+        began = time.process_time()
+        lengths = [ds.solve(one, method, threads=1, **options).length for one in points]
+        seconds = (time.process_time() - began) / len(points)
         rows.append((kind, n, name, lengths, seconds))
     return rows
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..core.options import EffortName
 from ..core.points import Array
 from ..fst.select.search.greedy import first_choice
 from ..fst.trees import FullTrees
@@ -19,10 +20,13 @@ from ..run.monitor import Report
 from ..run.threads import Workers
 from ..run.watch import Watch
 from .device_network import Forward
-from .weights import Weights
+from .weights import Weights, load_weights
 
 # Trees in one uninterrupted call.
 SLICE = 500
+# The logit below which trees are left out, by effort: chosen on validation instances, by gap first
+# and time second.
+DROP: dict[EffortName, float] = {"fast": -7.0, "default": -10.0, "best": -14.0}
 
 
 @dataclass(frozen=True)
@@ -70,6 +74,11 @@ class NetworkScore:
     weights: Weights
     drop: float
     forward: Forward | None = None
+
+    @classmethod
+    def shipped(cls, effort: EffortName) -> NetworkScore:
+        """Return the score of the network that comes with the package."""
+        return cls(load_weights("neural"), DROP[effort])
 
     def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
         """Leave out unlikely trees, but no spanning-tree edge."""

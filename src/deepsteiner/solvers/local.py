@@ -17,14 +17,12 @@ import numpy as np
 from ..core.options import EffortName, describe, option
 from ..core.points import Frame
 from ..core.solution import Solution
-from ..fst.enumerate.nearby.listing import ClosedForms
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.monitor import Monitor
 from ..run.threads import share
-from ..scoring.scores import HandScore
-from .search import Pipeline, Select, search, spanned
+from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
 from .small import SmallTrees
 
 # From here on a solve uses every core unless told otherwise.
@@ -42,16 +40,10 @@ _WIDEST = (Pass(3000, 1e7), Pass(3000, 1e7))
 _REGIONS = 2 * (RegionPass(120),) + 2 * (RegionPass(300, 1e6, 50_000),)
 
 # The best effort begins with all that the default one does.
-EFFORTS: dict[EffortName, Pipeline] = {
-    "fast": Pipeline(ClosedForms(4), HandScore(), Select(_NARROW)),
-    "default": Pipeline(
-        ClosedForms(5), HandScore(), Select(_WIDE, _REGIONS, WHOLE, WHOLE, slices=60)
-    ),
-    "best": Pipeline(
-        ClosedForms(5),
-        HandScore(),
-        Select(_WIDE, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, 400, grown=2000, grown_largest=10),
-    ),
+EFFORTS: dict[EffortName, Select] = {
+    "fast": Select(_NARROW),
+    "default": Select(_WIDE, _REGIONS, WHOLE, WHOLE, slices=60),
+    "best": Select(_WIDE, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, 400, grown=2000, grown_largest=10),
 }
 
 
@@ -63,6 +55,14 @@ class Options:
     start: Solution | None = option(None, "a Solution of the same points to begin from")
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
+    )
+    enumerate: str = option(
+        "closed",
+        "the list: small trees by closed formulas, or grown from partial trees",
+        choices=ENUMERATORS,
+    )
+    score: str = option(
+        "hand", "what trees are worth: what they save, or that and a network", choices=SCORES
     )
 
 
@@ -86,7 +86,14 @@ def solve(run: Run, options: Options) -> Tree:
         if solved[0]:
             return small.refined_tree(run)
     threads = threads_for(options.threads, len(run.points))
-    return search(run, EFFORTS[options.effort], options.start, threads)
+    return search(run, pipeline(options), options.start, threads)
+
+
+def pipeline(options: Options) -> Pipeline:
+    """Return the search that the options describe."""
+    effort = options.effort
+    listed, scored = ENUMERATORS[options.enumerate](effort), SCORES[options.score](effort)
+    return Pipeline(listed, scored, EFFORTS[effort])
 
 
 def threads_for(asked: int | None, n: int) -> int:
@@ -96,7 +103,8 @@ def threads_for(asked: int | None, n: int) -> int:
 
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
-    return options.effort != "best" and options.start is None
+    plain = (options.enumerate, options.score) == (Options.enumerate, Options.score)
+    return options.effort != "best" and options.start is None and plain
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
@@ -106,7 +114,7 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     for b in np.flatnonzero(~solved):
         frame = Frame(batch.shifts[b], int(batch.exponents[b]))
         run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
-        tree = search(run, EFFORTS[options.effort], None, threads=1)
+        tree = search(run, pipeline(options), None, threads=1)
         small.put(int(b), tree.steiner, tree.edges)
     return small.refined()
 
@@ -115,5 +123,5 @@ def _solve_small(small: SmallTrees, solved: Flags, options: Options, first: int,
     """Solve the instances first..last by one kernel call; `solved` says where it sufficed."""
     from ..fst.select.search.batch_kernels import solve_span
 
-    largest = EFFORTS[options.effort].enumerate.largest
+    largest = pipeline(options).enumerate.largest
     solve_span(*small.arrays, solved, largest, SMALL_WORK, SMALL_WIDEST, first, last)

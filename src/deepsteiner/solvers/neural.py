@@ -30,7 +30,7 @@ from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import share
 from ..run.watch import hurried, never
 from ..scoring.device_network import ScoredLists, forward_on
-from ..scoring.scores import NetworkScore
+from ..scoring.scores import DROP, NetworkScore
 from ..scoring.weights import load_weights
 from .local import MANY, threads_for
 from .search import Pipeline, Select, search, spanned
@@ -71,9 +71,13 @@ _NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
 _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS: dict[EffortName, Learned] = {
-    "fast": Learned(5, False, -7.0, 80, 0, 1, (Pass(60),), _NARROW[:2]),
-    "default": Learned(6, True, -10.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
-    "best": Learned(6, True, -14.0, 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
+    "fast": Learned(5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2]),
+    "default": Learned(
+        6, True, DROP["default"], 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000
+    ),
+    "best": Learned(
+        6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000
+    ),
 }
 
 

@@ -21,15 +21,18 @@ there may be no time for that either: then it is a path through strips, some 45 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
+from ..core.options import EffortName
 from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from ..fst.enumerate.nearby.listing import Ground, triangulated
+from ..fst.enumerate.nearby.grown import Grown
+from ..fst.enumerate.nearby.listing import ClosedForms, Ground, triangulated
 from ..fst.select.exact.concatenation import WAITING
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Flags, Pass, WindowSearch
@@ -42,7 +45,7 @@ from ..run.method import Run, Tree
 from ..run.monitor import Monitor, Report
 from ..run.threads import Workers
 from ..run.watch import Stopped, Watch
-from ..scoring.scores import Score, Weighed
+from ..scoring.scores import HandScore, NetworkScore, Score, Weighed
 
 # What the exact solver's list may cost, in slices of about 1 ms: in all, and for each point.
 GROWTH_SLICES = 1000
@@ -98,6 +101,18 @@ class Pipeline:
     enumerate: Enumerate
     score: Score
     select: Select
+
+
+# Enumerators and scores by the names that `local` knows them under, made for an effort. A new one
+# is a class in a module of its own and a line here.
+ENUMERATORS: Mapping[str, Callable[[EffortName], Enumerate]] = {
+    "closed": lambda effort: ClosedForms(4 if effort == "fast" else 5),
+    "grown": lambda effort: Grown(5 if effort == "fast" else 6),
+}
+SCORES: Mapping[str, Callable[[EffortName], Score]] = {
+    "hand": lambda effort: HandScore(),
+    "network": NetworkScore.shipped,
+}
 
 
 def search(run: Run, pipeline: Pipeline, start: Solution | None, threads: int) -> Tree:

@@ -23,7 +23,7 @@ from deepsteiner.geometry.triangulation import TILED_FROM
 from deepsteiner.run.method import Run
 from deepsteiner.run.monitor import Monitor
 from deepsteiner.run.threads import Workers
-from deepsteiner.solvers import local
+from deepsteiner.solvers import local, search
 
 # Mean gaps in percent; the targets are 0.09 and 0.005.
 GAPS = {"fast": 0.05, "default": 0.005, "best": 0.001}
@@ -277,3 +277,20 @@ def test_a_list_too_wide_for_the_kernel_takes_the_long_way(monkeypatch):
     run = Run(points, Frame(np.zeros(2), 0), Monitor(), 0)
     tree = local.solve(run, local.Options(effort="fast"))
     assert len(tree.edges) == 59 + len(tree.steiner)
+
+
+@pytest.mark.parametrize("enumerator", sorted(search.ENUMERATORS))
+@pytest.mark.parametrize("score", sorted(search.SCORES))
+@pytest.mark.parametrize("effort", ["fast", "default"])
+def test_every_list_with_every_score(enumerator, score, effort):
+    points = uniform(90, 4)
+    solution = ds.solve(points, "local", effort=effort, enumerate=enumerator, score=score)
+    assert solution.validate(strict=True).length <= 0.98 * ds.solve(points, "mst").length
+    assert solution.length <= ds.solve(points, "exact").length * 1.002
+
+
+def test_what_is_no_list_or_score_is_refused():
+    with pytest.raises(OptionError, match="'enumerate' of method 'local' must be one of closed"):
+        ds.solve(uniform(9), "local", enumerate="all")
+    with pytest.raises(OptionError, match="'score' of method 'local' must be one of hand"):
+        ds.solve(uniform(9), "local", score="best")

@@ -41,9 +41,9 @@ def layer_of(name: str) -> int:
     raise AssertionError(f"module {name!r} belongs to no layer of the design")
 
 
-def imported_parts(path: Path) -> set[str]:
-    """Return the top-level parts of deepsteiner that a module imports, wherever in it."""
-    parts = set()
+def imported(path: Path) -> set[str]:
+    """Return the full names of what a module imports, wherever in it."""
+    found: set[str] = set()
     own = path.relative_to(PACKAGE).parent.parts
     for node in ast.walk(ast.parse(path.read_text())):
         names: list[str] = []
@@ -54,7 +54,14 @@ def imported_parts(path: Path) -> set[str]:
             prefix = list(own[: len(own) - node.level + 1]) if node.level else []
             module = ".".join([*prefix, *([node.module] if node.module else [])])
             names = [base + module] if module else [base + alias.name for alias in node.names]
-        parts |= {name.split(".")[1] for name in names if name.startswith("deepsteiner.")}
+        found.update(names)
+    return found
+
+
+def imported_parts(path: Path) -> set[str]:
+    """Return the top-level parts of deepsteiner that a module imports."""
+    names = imported(path)
+    parts = {name.split(".")[1] for name in names if name.startswith("deepsteiner.")}
     return parts - {"__version__"}
 
 
@@ -75,6 +82,58 @@ def test_imports_only_point_down_the_layers():
 def test_modules_stay_short():
     for path in PACKAGE.rglob("*.py"):
         assert len(path.read_text().splitlines()) <= 500, path
+
+
+def test_folders_can_be_taken_in_at_a_glance():
+    for folder in {path.parent for path in PACKAGE.rglob("*.py")}:
+        modules = [path for path in folder.glob("*.py") if path.name != "__init__.py"]
+        assert len(modules) <= 16, folder
+
+
+def test_torch_lives_in_two_places():
+    for path in PACKAGE.rglob("*.py"):
+        parts = imported(path)
+        if path.relative_to(PACKAGE).parts[0] not in (
+            "policy",
+            "scoring",
+            "core",
+        ):  # core: loads it
+            assert not any(name.split(".")[0] == "torch" for name in parts), path
+
+
+# Called by libraries that we are part of, or by users alone.
+CALLED_FROM_OUTSIDE = {
+    "_repr_svg_", "on_end", "on_start", "send_400_response",
+    "to_geojson", "to_networkx", "to_scipy_sparse", "to_shapely",
+}  # fmt: skip
+# What a decorator registers is called by whoever registered it.
+REGISTERING = ("command", "callback", "get(", "post(", "exception_handler", "validator")
+
+
+def test_every_function_is_used():
+    """Each function, method and class is named elsewhere: in the package, or by a benchmark."""
+    named: set[str] = set()
+    defined: list[tuple[Path, str]] = []
+    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case ast.Name(id=name) | ast.Attribute(attr=name):
+                    named.add(name)
+                case ast.alias(name=name):
+                    named.add(name.split(".")[-1])
+                case ast.Constant(value=str(name)):
+                    named.add(name)
+                case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                    marks = " ".join(ast.unparse(one) for one in node.decorator_list)
+                    if PACKAGE in path.parents and not any(word in marks for word in REGISTERING):
+                        defined.append((path, node.name))
+    assert len(defined) > 1000
+    unused = [
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path, name in defined
+        if name not in named | CALLED_FROM_OUTSIDE and not name.startswith("__")
+    ]
+    assert not unused
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:

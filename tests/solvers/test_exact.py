@@ -243,11 +243,10 @@ def test_too_many_points_are_refused():
 
 def test_full_trees_can_be_drawn():
     from deepsteiner.core.points import Frame
-    from deepsteiner.fst.draw import plot_full_trees
     from deepsteiner.fst.enumerate.complete.generate import generate
 
     trees = generate(Frame.of(POINTS).into(POINTS))
-    bare, marked = plot_full_trees(trees), plot_full_trees(trees, chosen=[0, 5])
+    bare, marked = trees.plot(), trees.plot(chosen=[0, 5])
     assert f"{len(trees)} full Steiner trees over 40 points" in bare.get_title(loc="left")
     assert len(marked.collections) == len(bare.collections) + 1
 

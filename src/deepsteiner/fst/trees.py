@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.points import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class FullTrees:
     def __len__(self) -> int:
         return len(self.length)
 
-    @property
+    @cached_property
     def edges(self) -> IntArray:
         """The edges of all trees."""
         from .union_kernels import caterpillar_edges
@@ -88,6 +92,12 @@ class FullTrees:
             np.concatenate((self.steiner, places)),
             np.concatenate((self.edges, links)),
         )
+
+    def plot(self, ax: Axes | None = None, *, chosen: Any = None) -> Axes:
+        """Draw every tree thinly, and those whose numbers are `chosen` boldly; return the axes."""
+        from .draw import plot_full_trees
+
+        return plot_full_trees(self, ax, chosen=chosen)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one ``.npz`` file; a reader never sees half of it."""

@@ -30,12 +30,38 @@ MOST_RELAYS = 10_000_000
 class Solution:
     """A tree that connects all terminals.
 
-    `terminals` are the input, bit for bit; nodes 0..n-1 of `edges` are terminals and the rows of
-    `steiner_points` follow. `lower_bound` is a proven bound on the shortest tree, or None.
-    `status` is "optimal" when the length is within 1e-9 of that bound, relatively: proofs are made
-    in floating point and hold to no more digits than that.
-    `crs` is set where the coordinates are geographic; `length` is then in metres, measured in
-    the plane `plane_crs` in which the tree was solved.
+    Attributes
+    ----------
+    terminals
+        The input points, bit for bit, (n, 2).
+    steiner_points
+        The junctions that were added, (s, 2).
+    edges
+        Pairs of nodes, (n + s - 1, 2): 0 to n - 1 are terminals, Steiner points follow.
+    length
+        The sum of all edge lengths; in metres where `crs` is set.
+    lower_bound
+        A proven bound: no tree of these points is shorter. None where nothing is proven.
+    status
+        "optimal" when `length` is within 1e-9 of `lower_bound`, relatively: proofs are made in
+        floating point and hold to no more digits than that. Otherwise "feasible", or "time_limit"
+        or "interrupted" where the search was cut short.
+    method
+        The method that found the tree.
+    runtime
+        Seconds of the solve.
+    info
+        What the method tells about its work; "trace" holds its steps where they were asked for.
+    crs, plane_crs
+        Set where the coordinates are geographic: their reference system, and the plane in which
+        the tree was solved and measured.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> solution = ds.solve([[0, 0], [2, 0], [0, 1], [2, 1]])
+    >>> solution.status, len(solution.steiner_points), round(solution.length, 4)
+    ('optimal', 2, 3.7321)
     """
 
     terminals: FloatArray
@@ -81,10 +107,22 @@ class Solution:
         return np.hypot(difference[:, 0], difference[:, 1])
 
     def validate(self, *, strict: bool = False) -> Solution:
-        """Check that this is a tree over all terminals whose length is as stated; return it.
+        """Check that this is a tree over all terminals whose length is as stated.
 
-        `strict` also asks that every Steiner point has degree 3 and meets its edges at 120
-        degrees. Raises TreeError with one sentence otherwise.
+        Parameters
+        ----------
+        strict
+            Also ask that every Steiner point has degree 3 and meets its edges at 120 degrees.
+
+        Returns
+        -------
+        Solution
+            The solution itself.
+
+        Raises
+        ------
+        TreeError
+            With one sentence that says what is wrong.
         """
         if self.status not in STATUSES:
             raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
@@ -106,6 +144,17 @@ class Solution:
 
         Relays stand evenly spaced on straight edges, as few as possible; they are the last
         `info["relays"]` rows of `steiner_points`.
+
+        Parameters
+        ----------
+        limit
+            The longest edge, in the units of `length`.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [10, 0]]).with_max_edge(3).info["relays"]
+        3
         """
         longest = as_real(limit)
         if longest is None or not longest > 0:
@@ -164,7 +213,12 @@ class Solution:
         return solution_from_dict(data)
 
     def to_networkx(self) -> Any:
-        """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`."""
+        """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`.
+
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [1, 0], [0, 1]], "mst").to_networkx().number_of_edges()
+        2
+        """
         from ..io.export import solution_to_networkx
 
         return solution_to_networkx(self)
@@ -217,7 +271,16 @@ class Solution:
         return plot_solution(self, ax)
 
     def save(self, path: str | Path | IO[Any], *, format: SolutionFormat | None = None) -> None:
-        """Write the solution; the suffix decides: json, geojson, csv, svg, png or pdf."""
+        """Write the solution to a file; a reader never sees half of it.
+
+        Parameters
+        ----------
+        path
+            A path, "-" for standard output, or an open stream.
+        format
+            "json", "geojson" and "csv" can be read back by `load`; "svg", "png" and "pdf" are
+            pictures. Without it the suffix of the path decides.
+        """
         from ..io.solution_files import save_solution
 
         save_solution(self, path, format=format)

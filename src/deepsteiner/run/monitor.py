@@ -21,8 +21,17 @@ clock = time.perf_counter
 class Progress:
     """What a running method reports: where it is and how good its best tree is so far.
 
-    `done` and `total` count the phase's own unit (steps, windows, instances); `total` is 0 where
-    it is not known. `length` and `lower_bound` are in the units of the input points.
+    Attributes
+    ----------
+    elapsed
+        Seconds since the solve began.
+    phase
+        What is being done, in a few words.
+    done, total
+        How much of the phase is done, in its own unit (steps, windows, instances); `total` is 0
+        where it is not known.
+    length, lower_bound
+        Of the best tree so far, in the units of the input points; None where not yet known.
     """
 
     elapsed: float

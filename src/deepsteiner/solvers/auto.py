@@ -5,6 +5,10 @@ that takes about a second (structured points can be far harder than random ones 
 number); where it does not, and beyond, what CHOICES names for the size: whichever of `neural` and
 `local` has the shorter tree at equal time, and `local` for points that fill a lattice. With a time
 limit: that first, then `exact` with all the time that is left, and the shorter tree.
+
+>>> import deepsteiner as ds
+>>> ds.solve([[0, 0], [1, 0], [0.5, 1]]).method
+'exact'
 """
 
 from __future__ import annotations

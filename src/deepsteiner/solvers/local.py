@@ -4,7 +4,16 @@ The search of `solvers.search` over full Steiner trees of up to four or five ter
 neighbours can form, scored by hand: what a tree saves. Up to BATCH_LIMIT points a solve is one
 kernel call, where the list is narrow enough to be solved to the end.
 
-Guarantee: never longer than the spanning tree. Time and memory O(n).
+Guarantee: never longer than the spanning tree. Time O(n log n), memory O(n).
+
+M. Zachariasen and P. Winter, "Concatenation-based greedy heuristics for the Euclidean Steiner tree
+problem", Algorithmica 25 (1999) 418-437, doi:10.1007/PL00009287, choose from such lists greedily;
+windows and regions are ours.
+
+>>> import numpy as np, deepsteiner as ds
+>>> points = np.random.default_rng(0).random((200, 2))
+>>> ds.solve(points, "local").length < 0.98 * ds.solve(points, "mst").length
+True
 """
 
 from __future__ import annotations

@@ -10,7 +10,12 @@ exactly over the few trees that are left. Up to BATCH_LIMIT points a solve is on
 The network is small and was trained on proven shortest trees of up to 100 points; messages are
 local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
 
-Guarantee: never longer than the spanning tree. Time and memory O(n).
+Guarantee: never longer than the spanning tree. Time O(n log n), memory O(n). The method is ours.
+
+>>> import numpy as np, deepsteiner as ds
+>>> points = np.random.default_rng(0).random((200, 2))
+>>> ds.solve(points, "neural").length < 0.98 * ds.solve(points, "mst").length
+True
 """
 
 from __future__ import annotations

@@ -190,7 +190,7 @@ def listed(piece: Piece) -> FullTrees:
 @pytest.mark.parametrize("seed", range(6))
 def test_whole_concatenations_go_through_branching(seed, monkeypatch):
     """Where no dynamic programme may help: bounds told on the way hold, the end is the optimum."""
-    monkeypatch.setattr(concatenation, "LEVELS", ((0, 0, 0, 0.0, 1),))
+    monkeypatch.setattr(concatenation, "LEVELS", (concatenation.Level(0.0, 1),))
     monkeypatch.setattr(branch_and_cut, "POLISH_WORK", 0.0)
     piece = awkward(seed, 12, 26)
     best = shortest(piece)

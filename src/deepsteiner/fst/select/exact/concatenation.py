@@ -10,7 +10,7 @@ import importlib.util
 import time
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,29 @@ from .piece import Piece
 if TYPE_CHECKING:
     from ...trees import FullTrees
 
-# How hard each level tries before the next: FSTs and partitions per probe (0: no probes) and
-# probes per call, then the estimated work and the partitions per layer that the frontier programme
-# may cost.
+
+class Level(NamedTuple):
+    """How hard a block is tried before it goes to the next level, and last to a linear programme.
+
+    `work` and `widest` are the estimated steps, and the partitions a layer, that the frontier
+    programme may cost. Before it, local probes grow regions of up to `probe_trees` FSTs (0: no
+    probes) with up to `probe_partitions` partitions, `probes_a_call` in one call.
+    """
+
+    work: float
+    widest: int
+    probe_trees: int = 0
+    probe_partitions: int = 0
+    probes_a_call: int = 0
+
+
+# Each level may cost about ten times the one before: some 10, 100 and 1000 ms a block.
 LEVELS = (
-    (0, 0, 0, 4e5, 100_000),
-    (100, 500, 4, 3e6, 200_000),
-    (200, 2000, 1, 3e7, 400_000),
+    Level(4e5, 100_000),
+    Level(3e6, 200_000, 100, 500, 4),
+    Level(3e7, 400_000, 200, 2000, 1),
 )
-LAST_RESORT = (0, 0, 0, 1e11, 1_000_000)  # where there is no linear programme
+LAST_RESORT = Level(1e11, 1_000_000)  # where there is no linear programme
 QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
 LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
 WAITING = "reduce"  # what is told meanwhile, which does not count as work
@@ -136,7 +150,7 @@ class _Concatenation:
         self.stats["fsts"] = whole.length.size
 
     @cached_property
-    def levels(self) -> tuple[tuple[int, int, int, float, int], ...]:
+    def levels(self) -> tuple[Level, ...]:
         """What is tried before a linear programme (looked up only when level 0 was not enough)."""
         has_programme = importlib.util.find_spec("highspy") is not None
         return LEVELS if has_programme else (*LEVELS, LAST_RESORT)
@@ -200,15 +214,14 @@ class _Concatenation:
     def _narrow(self, job: _Job) -> None:
         """Probe (above level 0), reduce, split, solve narrow blocks, queue the others."""
         piece = job.piece
-        trees, most, probes, work, widest = (self.levels if job.level else LEVELS)[job.level]
-        if self._dense(job):
-            work *= DENSE_WORK
+        level = (self.levels if job.level else LEVELS)[job.level]
+        work = level.work * (DENSE_WORK if self._dense(job) else 1.0)
         alive = np.ones(piece.length.size, np.bool_)
         chosen = np.zeros(piece.length.size, np.bool_)
         merged = np.arange(piece.n)
-        if trees:
+        if level.probe_trees:
             began = time.perf_counter()
-            self._probe(job, trees, most, probes, alive, chosen)
+            self._probe(job, level, alive, chosen)
             self.stats["seconds_probe"] += time.perf_counter() - began
             if self.stopped:
                 self.jobs.append(job)
@@ -219,7 +232,7 @@ class _Concatenation:
             self._contract(piece, alive, chosen, merged)
         began = time.perf_counter()
         try:
-            found = self._settled(piece, alive, chosen, merged, min(work, QUICK_WORK), widest)
+            found = self._settled(piece, alive, chosen, merged, min(work, QUICK_WORK), level.widest)
         except Stopped:
             self.jobs.append(job)
             return
@@ -250,7 +263,7 @@ class _Concatenation:
                 rest.level = len(self.levels)
             elif job.level < 2 or part.length.size > 0.7 * piece.length.size:
                 rest.level += 1
-            if work <= QUICK_WORK or not self._long_frontier(rest, work, widest):
+            if work <= QUICK_WORK or not self._long_frontier(rest, work, level.widest):
                 self.jobs.append(rest)
 
     def _settled(
@@ -307,9 +320,7 @@ class _Concatenation:
     def _probe(
         self,
         job: _Job,
-        trees: int,
-        most: int,
-        probes: int,
+        level: Level,
         alive: NDArray[np.bool_],
         chosen: NDArray[np.bool_],
     ) -> None:
@@ -329,7 +340,8 @@ class _Concatenation:
         while at < piece.n:
             at, decided = probe_everywhere(
                 piece.n, piece.start, piece.terminals, piece.length, alive, chosen, parent, weight,
-                prices, job.length() * CEILING, trees, most, settled, at, probes,
+                prices, job.length() * CEILING, level.probe_trees, level.probe_partitions,
+                settled, at, level.probes_a_call,
             )  # fmt: skip
             if decided < 0:
                 alive[:] = False

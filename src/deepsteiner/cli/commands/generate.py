@@ -9,7 +9,7 @@ import typer
 
 from ..inputs import instances_from_dataset
 from ..reports import counted
-from ..targets import check_target
+from ..targets import check_target, write_points
 
 
 def generate(
@@ -51,15 +51,14 @@ def generate(
     if labels:
         _generate_labels(kind, n, count, seed, split, output, workers, quiet)
         return
-    from ...io import POINT_FORMATS, save_points
+    from ...io import POINT_FORMATS
 
     target = check_target(
         output, POINT_FORMATS, format=format, stdout_format="csv" if count == 1 else "jsonl"
     )
     instances = instances_from_dataset(kind, count=count, split=split, seed=seed, n=n)
     points = [instance.points for instance in instances]
-    chosen = format or (target.format if target.is_stdout else None)
-    save_points(points[0] if count == 1 else points, output, format=chosen)
+    write_points(points, target, format)
     if not (quiet or target.is_stdout):
         size = counted(len(points[0]), "point")
         print(f"{output}: {counted(count, 'instance')} of {size}, {kind}, seed {seed}, {split}")

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import json
 import math
 import os
 import pickle
@@ -20,13 +19,14 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, BinaryIO, NamedTuple
 
 from ...run.monitor import Progress
 from ..limits import SMALL_BYTES
 from ..logs import LogBudget
 from ..refusals import error_body, explained
-from .frames import REQUEST, Reply, pack_reply
+from .frames import REQUEST, Reply, pack_json, pack_reply
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
@@ -49,7 +49,7 @@ class Channel:
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + REPORT_SECONDS
-            self._worker.reply(self._job, Reply.PROGRESS, 0.0, _json(_progress(progress)))
+            self._worker.reply(self._job, Reply.PROGRESS, 0.0, pack_json(_described(progress)))
 
 
 Task = Callable[[dict[str, Any], Channel], bytes]
@@ -124,21 +124,10 @@ class Worker:
             self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
 
 
-def _progress(progress: Progress) -> dict[str, Any]:
+def _described(progress: Progress) -> dict[str, Any]:
     length, bound = progress.length, progress.lower_bound
-    return {
-        "elapsed": progress.elapsed,
-        "phase": progress.phase,
-        "done": progress.done,
-        "total": progress.total,
-        "length": length,
-        "lower_bound": bound,
-        "gap": (length - bound) / bound if length is not None and bound else None,
-    }
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    gap = (length - bound) / bound if length is not None and bound else None
+    return {**asdict(progress), "gap": gap}
 
 
 def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:

@@ -138,16 +138,12 @@ class Pool:
             raise too_much_waiting(most)
         if len(line) < self.limits.queue:
             return
-        refusal = Refusal(
-            429,
-            f"the queue is full: at most {self.limits.queue} requests wait; try again soon",
-            {"retry-after": "1"},
-        )
+        sentence = f"the queue is full: at most {self.limits.queue} requests wait; try again soon"
         displaced = line.crowding_out(client)
         if displaced is None:
-            raise refusal
+            raise Refusal(429, sentence, {"retry-after": "1"})
         line.remove(displaced)
-        displaced.finish(Answer(refusal.status, error_body(refusal.sentence)))
+        displaced.finish(Answer(429, error_body(sentence)))
 
     def _next_line(self) -> Line | None:
         """Return the line that goes next: of those with a claim, the one with fewer jobs running.

@@ -23,6 +23,7 @@ from dataclasses import asdict
 from typing import Any, BinaryIO, NamedTuple
 
 from ...run.monitor import Progress
+from ...run.processes import run_to_end, take_output
 from ..limits import SMALL_BYTES
 from ..logs import LogBudget
 from ..refusals import error_body, explained
@@ -133,24 +134,18 @@ def _described(progress: Progress) -> dict[str, Any]:
 def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
     """Serve tasks on this process's standard streams; `load` returns them when they are ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    target = os.dup(1)
-    # Whatever a library prints must not get between the frames.
-    os.dup2(2, 1)
     tasks: dict[str, Task] = {}
-    worker = Worker(sys.stdin.buffer, target, tasks)
+    worker = Worker(sys.stdin.buffer, take_output(), tasks)
     threading.Thread(target=worker.read, daemon=True).start()
-    try:
+
+    def run() -> None:
         limit_memory(int(sys.argv[1]))
         tasks.update(load())
         gc.collect()
         gc.freeze()  # what is there to stay need not be looked at again
         worker.run()
-    except BrokenPipeError:
-        os._exit(0)
-    except BaseException:
-        # The reading thread holds the input's lock: an ordinary exit would wait for it and abort.
-        traceback.print_exc()
-        os._exit(1)
+
+    run_to_end(run)
 
 
 def limit_memory(most: int) -> None:

@@ -18,7 +18,7 @@ from .core.points import Duplicates, FloatArray, IntArray, as_batch, check_dupli
 from .core.scalars import as_whole
 from .core.solution import Solution
 from .core.solutions import Solutions
-from .registry import Method, check_common, get_method
+from .registry import check_common, get_method
 from .run.method import Batch, instance_seed
 from .run.monitor import Monitor, ProgressCallback
 from .run.parts import Part, all_rows, join, part_of_batch, part_of_solutions, part_of_unsolved
@@ -127,63 +127,57 @@ class Job:
 
     def _run_kernels(self) -> list[int]:
         """Solve what a batch kernel serves; return the rows that are left to go one by one."""
-        alone: list[int] = []
+        left: list[int] = []
         sizer = _Sizer(self._device, silent=self._monitor.on_progress is None)
         # An accelerator, and torch on any device, keep several threads busy with one chunk.
         one_lane = self._device == "cuda" or "torch" in self._method.info.needs
         lanes, threads = (1, self._workers) if one_lane else (self._workers, 1)
 
-        def solve_chunk(rows: IntArray, batch: Batch, chunk: IntArray) -> Part:
+        def solve_chunk(rows: IntArray) -> tuple[Part, IntArray]:
             before = time.perf_counter()
             use_threads(threads)
-            some = _members(batch, chunk)
-            trees = self._method.module.solve_batch(some, self._method.options)
-            part = part_of_batch(rows[chunk], trees, some, self._method.info.name)
-            sizer.learn(len(chunk), time.perf_counter() - before)
-            return part
+            part, odd = self._solve_batch(rows)
+            sizer.learn(len(rows), time.perf_counter() - before)
+            return part, odd
+
+        def keep_next() -> None:
+            part, odd = under_way.result()
+            self._parts.append(part)
+            left.extend(odd.tolist())
+            self._done += len(part.rows)
+            self._report()
 
         with Lanes(lanes) as under_way:
-            for chunk in self._chunks(alone, sizer, lanes):
-                if under_way.full:
-                    self._keep_next(under_way)
-                if self._monitor.stop_reason is not None:
-                    break
-                under_way.submit(solve_chunk, *chunk)
+            for rows in self._rows_by_size():
+                if not self._has_kernel(len(self._instances[rows[0]])):
+                    left += rows.tolist()
+                    continue
+                prepare_kernels()
+                while len(rows) and self._monitor.stop_reason is None:
+                    if under_way.full:
+                        keep_next()
+                    size = min(sizer.size, math.ceil(len(rows) / lanes))
+                    under_way.submit(solve_chunk, rows[:size])
+                    rows = rows[size:]
             while under_way.waiting:
-                self._keep_next(under_way)
-        return alone
+                keep_next()
+        return left
 
-    def _keep_next(self, under_way: Lanes) -> None:
-        part: Part = under_way.result()
-        self._parts.append(part)
-        self._done += len(part.rows)
-        self._report()
+    def _solve_batch(self, rows: IntArray) -> tuple[Part, IntArray]:
+        """Solve instances of one size; return also the rows in which points coincide, left out."""
+        batch = self._framed(rows)
+        odd = has_coincident(batch.points)
+        if odd.all():
+            return part_of_solutions({}), rows
+        if odd.any():
+            batch = self._framed(rows[~odd])
+        trees = self._method.module.solve_batch(batch, self._method.options)
+        return part_of_batch(rows[~odd], trees, batch, self._method.info.name), rows[odd]
 
-    def _chunks(
-        self, alone: list[int], sizer: _Sizer, lanes: int
-    ) -> Iterator[tuple[IntArray, Batch, IntArray]]:
-        """Cut what kernels serve into chunks (rows, their batch, which of it); others go `alone`.
-
-        A group of one size is shared by all lanes, and where the groups are small, so are they.
-        """
-        for size, rows in self._rows_by_size():
-            if not self._has_kernel(size):
-                alone += rows.tolist()
-                continue
-            prepare_kernels()
-            batch, odd = self._framed(rows)
-            alone += rows[odd].tolist()
-            take, begin = np.flatnonzero(~odd), 0
-            while begin < len(take):
-                share = math.ceil((len(take) - begin) / lanes)
-                end = begin + min(sizer.size, share)
-                yield rows, batch, take[begin:end]
-                begin = end
-
-    def _rows_by_size(self) -> Iterator[tuple[int, IntArray]]:
+    def _rows_by_size(self) -> Iterator[IntArray]:
         sizes = np.array([len(points) for points in self._instances], dtype=np.int64)
         for size in np.unique(sizes).tolist():
-            yield size, np.flatnonzero(sizes == size)
+            yield np.flatnonzero(sizes == size)
 
     def _has_kernel(self, size: int) -> bool:
         module = self._method.module
@@ -192,15 +186,21 @@ class Job:
         can_batch = getattr(module, "can_batch", None)
         return can_batch is None or bool(can_batch(self._method.options))
 
-    def _framed(self, rows: IntArray) -> tuple[Batch, Any]:
-        """Return instances of one size in their frames, and in which of them points coincide."""
-        points = self._instances
-        if not isinstance(points, np.ndarray):
-            points = np.stack([points[row] for row in rows])
+    def _framed(self, rows: IntArray) -> Batch:
+        """Return instances of one size in their frames."""
+        if isinstance(self._instances, np.ndarray):
+            points = self._instances[rows]
+        else:
+            points = np.stack([self._instances[row] for row in rows])
         shifts, exponents = frames(points)
         inside = np.ldexp(points - shifts[:, None], exponents[:, None, None].astype(np.int32))
-        seeds = _seeds(points, self._method, self._call["seed"])
-        return Batch(inside, shifts, exponents, seeds, self._device), has_coincident(inside)
+        return Batch(inside, shifts, exponents, self._seeds(points), self._device)
+
+    def _seeds(self, points: FloatArray) -> IntArray:
+        seed = self._call["seed"]
+        if not self._method.info.random:
+            return np.full(len(points), seed, dtype=np.int64)
+        return np.array([instance_seed(one, seed) for one in points], dtype=np.int64)
 
     # --- one by one, here or in worker processes --------------------------------------------------
 
@@ -276,23 +276,6 @@ def _refuse_geographic(batch: Any) -> None:
                 f"instance {index} is in {points.crs}; solve_many takes plane coordinates, "
                 "so solve geographic points one by one with solve"
             )
-
-
-def _members(batch: Batch, chunk: IntArray) -> Batch:
-    """Return some instances of a batch."""
-    return Batch(
-        batch.points[chunk],
-        batch.shifts[chunk],
-        batch.exponents[chunk],
-        batch.seeds[chunk],
-        batch.device,
-    )
-
-
-def _seeds(points: FloatArray, method: Method, seed: int) -> IntArray:
-    if not method.info.random:
-        return np.full(len(points), seed, dtype=np.int64)
-    return np.array([instance_seed(one, seed) for one in points], dtype=np.int64)
 
 
 def _solve_row(

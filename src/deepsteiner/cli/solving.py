@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..core.errors import OptionError
@@ -17,90 +16,56 @@ if TYPE_CHECKING:
 Solved = list[tuple[Instance, Solution]]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """How to solve: the arguments that `solve` and `solve_many` share, and what only one takes."""
+def prepare(
+    instances: Sequence[Instance],
+    method: str,
+    options: Mapping[str, Any],
+    common: Mapping[str, Any],
+    workers: int,
+    watch: Watch,
+    **extra: Any,
+) -> Job | OneByOne:
+    """Return a job over the instances, ready to be run.
 
-    method: str
-    common: dict[str, Any]
-    options: dict[str, Any]
-    workers: int
-    crs: str | None
-    project_to: str | None
-    trace: bool
+    `common` are the arguments that `solve` and `solve_many` share; `extra` are those that only
+    `solve` takes, and only where they are asked for.
+    """
+    geographic = any(getattr(instance.points, "crs", None) is not None for instance in instances)
+    if workers > 1 and (extra or geographic):
+        raise OptionError("--workers is for plane coordinates without --trace")
+    points = [instance.points for instance in instances]
+    if extra or geographic or len(instances) == 1:
+        return OneByOne(points, watch, {"method": method, **extra, **common, **options})
+    from ..batch import Job
 
-    def prepare(self, instances: Sequence[Instance], watch: Watch) -> InBatch | OneByOne:
-        """Return the instances ready to be run."""
-        projected = self.crs is not None or self.project_to is not None
-        one_by_one = self.trace or projected or any(map(_is_geographic, instances))
-        if self.workers > 1 and one_by_one:
-            raise OptionError("--workers is for plane coordinates without --trace")
-        if one_by_one or len(instances) == 1:
-            return OneByOne(self, instances, watch)
-        from ..batch import Job
+    return Job(points, method, dict(options), dict(common), workers, watch)
 
-        points = [instance.points for instance in instances]
-        job = Job(points, self.method, self.options, self.common, self.workers, watch)
-        return InBatch(instances, job)
 
-    def solve(self, instance: Instance, watch: Watch) -> Solution:
-        """Solve a single instance."""
+def finished(job: Job | OneByOne, instances: Sequence[Instance]) -> Solved:
+    """Return what is finished, in order, whatever ended the job."""
+    rows, solutions = job.finished()
+    return [(instances[row], solution) for row, solution in zip(list(rows), solutions, strict=True)]
+
+
+class OneByOne:
+    """Instances solved one after the other, with the same interface as a `Job`."""
+
+    def __init__(self, points: Sequence[Any], watch: Watch, arguments: Mapping[str, Any]) -> None:
+        self._points, self._watch, self._arguments = points, watch, arguments
+        self._solutions: list[Solution] = []
+
+    def run(self) -> None:
+        """Solve until all are done or the watch says stop."""
         from ..api import solve
 
-        return solve(
-            instance.points,
-            self.method,
-            trace=self.trace,
-            crs=self.crs,
-            project_to=self.project_to,
-            on_progress=watch,
-            **self.common,
-            **self.options,
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class InBatch:
-    """Instances solved as one batch."""
-
-    instances: Sequence[Instance]
-    job: Job
-
-    def run(self) -> None:
-        """Solve until all are done or the watch says stop."""
-        self.job.run()
-
-    def finished(self) -> Solved:
-        """Return what is finished, in order, whatever ended the run."""
-        rows, solutions = self.job.finished()
-        return [
-            (self.instances[row], solution)
-            for row, solution in zip(rows.tolist(), solutions, strict=True)
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class OneByOne:
-    """Instances solved one after the other."""
-
-    call: Call
-    instances: Sequence[Instance]
-    watch: Watch
-    solved: Solved = field(default_factory=list)
-
-    def run(self) -> None:
-        """Solve until all are done or the watch says stop."""
-        for instance in self.instances:
-            if self.watch.stopped:
+        for points in self._points:
+            if self._watch.stopped:
                 break
-            self.solved.append((instance, self.call.solve(instance, self.watch)))
+            self._solutions.append(solve(points, on_progress=self._watch, **self._arguments))
 
-    def finished(self) -> Solved:
-        """Return what is finished, in order; the best tree so far of a single instance counts."""
-        if len(self.instances) == 1:
-            return self.solved
-        return [pair for pair in self.solved if pair[1].status != "interrupted"]
-
-
-def _is_geographic(instance: Instance) -> bool:
-    return getattr(instance.points, "crs", None) is not None
+    def finished(self) -> tuple[Sequence[int], Sequence[Solution]]:
+        """Return positions and trees; the best tree so far of a single instance counts."""
+        done = self._solutions
+        if len(self._points) > 1:  # once stopped, none follows that could be finished
+            done = [solution for solution in done if solution.status != "interrupted"]
+        return range(len(done)), done

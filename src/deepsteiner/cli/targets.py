@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 from ..core.errors import FormatError
 from ..core.solution import Solution, SolutionFormat
@@ -58,13 +58,15 @@ def write_solution(solution: Solution, target: Target) -> None:
     if target.format == "jsonl":
         write_lines([solution_line(solution)], target)
         return
-    format = cast(SolutionFormat, target.format)
-    if not target.is_stdout:
-        solution.save(target.path, format=format)
-        return
-    sys.stdout.flush()
-    binary = format in ("png", "pdf")
-    solution.save(sys.stdout.buffer if binary else sys.stdout, format=format)
+    solution.save(target.path, format=cast(SolutionFormat, target.format))
+
+
+def write_points(instances: Sequence[Any], target: Target, format: str | None) -> None:
+    """Write instances of points; without a `format`, the suffix of a file decides."""
+    from ..io import save_points
+
+    chosen = target.format if target.is_stdout else format
+    save_points(instances[0] if len(instances) == 1 else instances, target.path, format=chosen)
 
 
 def solution_line(solution: Solution) -> str:

@@ -6,7 +6,7 @@ import contextlib
 import signal
 import sys
 import threading
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -43,12 +43,7 @@ class Watch:
             self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._hide()
         if self._previous_handler is not None:
             signal.signal(signal.SIGINT, self._previous_handler)
@@ -88,7 +83,8 @@ class Watch:
 
     def _draw(self, progress: Progress) -> None:
         if self._bar is None:
-            self._bar, self._task = _new_bar()
+            self._bar = new_bar("length", "seconds")
+            self._task = self._bar.add_task("", total=None, length="", seconds="")
         self._bar.update(
             self._task,
             description=progress.phase,
@@ -109,20 +105,19 @@ def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def _new_bar() -> tuple[Bar, Any]:
+def new_bar(*fields: str) -> Bar:
+    """Return a progress bar on stderr that shows these fields of its tasks as well."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    bar = Progress(
+    return Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[length]}"),
-        TextColumn("{task.fields[seconds]}"),
+        *(TextColumn(f"{{task.fields[{name}]}}") for name in fields),
         console=Console(stderr=True),
         transient=True,
     )
-    return bar, bar.add_task("", total=None, length="", seconds="")
 
 
 def _report_line(progress: Progress) -> str:

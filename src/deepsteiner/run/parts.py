@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from ..core.trees import LENGTH_TOLERANCE, PackedTrees, ranges
 from .method import Batch, BatchTrees
 
 Instances = FloatArray | list[FloatArray]
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -89,26 +88,40 @@ def all_rows(parts: Sequence[Part]) -> IntArray:
 
 def join(instances: Instances, parts: Sequence[Part], runtime: float) -> Solutions:
     """Return the instances that the parts hold, in the order of the batch, with checked trees."""
-    rows = all_rows(parts)
-    places = [np.searchsorted(rows, part.rows) for part in parts]
-    trees = _pack(*_pack_terminals(instances, rows), parts, places)
+    whole = _concatenated(parts)
+    order = np.argsort(whole.rows)
+    trees = _pack(*_pack_terminals(instances, whole.rows[order]), whole, order)
+    names = tuple([whole.methods[place] for place in order.tolist()])
     try:
         trees.check()
     except TreeError as error:
-        made_by = ", ".join(sorted({name for part in parts for name in part.methods}))
+        made_by = ", ".join(sorted(set(names)))
         raise InternalError(f"method {made_by!r} made an invalid tree: {error}") from None
     lengths = trees.lengths()
-    bounds, codes = np.empty(len(rows)), np.empty(len(rows), dtype=np.int8)
-    for part, place in zip(parts, places, strict=True):
-        bounds[place], codes[place] = part.lower_bounds, part.status_codes
-    names = _in_order([part.methods for part in parts], places, [""] * len(rows))
+    bounds, codes = whole.lower_bounds[order], whole.status_codes[order]
+    bounds, codes = _claims(trees, lengths, bounds, codes, names)
+    infos = None
+    if whole.infos is not None:
+        infos = tuple([whole.infos[place] for place in order.tolist()])
+    return Solutions(trees, lengths, bounds, codes, names, runtime, infos=infos)
+
+
+def _concatenated(parts: Sequence[Part]) -> Part:
+    """Return several parts as one, in their order."""
     infos = None
     if any(part.infos for part in parts):
-        infos = _in_order(
-            [part.infos or () for part in parts], places, [dict[str, Any]() for _ in rows]
-        )
-    bounds, codes = _claims(trees, lengths, bounds, codes, names)
-    return Solutions(trees, lengths, bounds, codes, names, runtime, infos=infos)
+        infos = [info for part in parts for info in part.infos or [{} for _ in part.rows]]
+    counts = np.concatenate([np.diff(part.steiner_start) for part in parts])
+    return Part(
+        np.concatenate([part.rows for part in parts]),
+        np.concatenate([part.steiner for part in parts]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate([part.edges for part in parts]),
+        np.concatenate([part.lower_bounds for part in parts]),
+        np.concatenate([part.status_codes for part in parts]),
+        [name for part in parts for name in part.methods],
+        infos,
+    )
 
 
 def _claims(
@@ -130,36 +143,20 @@ def _claims(
 
 
 def _pack(
-    terminals: FloatArray,
-    terminal_start: IntArray,
-    parts: Sequence[Part],
-    places: Sequence[IntArray],
+    terminals: FloatArray, terminal_start: IntArray, whole: Part, order: IntArray
 ) -> PackedTrees:
-    count = len(terminal_start) - 1
-    steiner_count = np.empty(count, dtype=np.int64)
-    for part, place in zip(parts, places, strict=True):
-        steiner_count[place] = np.diff(part.steiner_start)
-    steiner_start = np.concatenate(([0], np.cumsum(steiner_count)))
-    edge_start = terminal_start + steiner_start - np.arange(count + 1)
-    edge_count = np.diff(edge_start)
-    steiner = np.empty((int(steiner_start[-1]), 2))
-    edges = np.empty((int(edge_start[-1]), 2), dtype=np.int64)
-    for part, place in zip(parts, places, strict=True):
-        steiner[ranges(steiner_start[place], steiner_count[place])] = part.steiner
-        edges[ranges(edge_start[place], edge_count[place])] = part.edges
+    """Return the trees of a part in another order, over terminals that are in it already."""
+    steiner_count = np.diff(whole.steiner_start)[order]
+    edge_count = np.diff(terminal_start) + steiner_count - 1
+    edge_end = np.empty_like(edge_count)
+    edge_end[order] = edge_count
+    edge_start = np.cumsum(edge_end)[order] - edge_count
+    steiner = whole.steiner[ranges(whole.steiner_start[order], steiner_count)]
+    edges = whole.edges[ranges(edge_start, edge_count)].astype(np.int64, copy=False)
     for array in (steiner, edges):
         array.flags.writeable = False
+    steiner_start = np.concatenate(([0], np.cumsum(steiner_count)))
     return PackedTrees(terminals, terminal_start, steiner, steiner_start, edges)
-
-
-def _in_order(
-    values: Sequence[Sequence[T]], places: Sequence[IntArray], result: list[T]
-) -> tuple[T, ...]:
-    """Put the parts' values into their places in the result; a part may have none."""
-    for some, place in zip(values, places, strict=True):
-        for position, value in zip(place.tolist(), some, strict=bool(some)):
-            result[position] = value
-    return tuple(result)
 
 
 def _pack_terminals(instances: Instances, rows: IntArray) -> tuple[FloatArray, IntArray]:

@@ -20,7 +20,7 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from enum import Enum, auto
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NoReturn
 
 # How long the parent waits for a result before it looks whether to go on.
 POLL_SECONDS = 0.05
@@ -288,22 +288,33 @@ def _portable(error: Exception) -> Exception:
     return error
 
 
+def take_output() -> int:
+    """Return standard output for replies alone: what a library prints goes to standard error."""
+    target = os.dup(1)
+    os.dup2(2 if sys.stderr is not None else os.open(os.devnull, os.O_WRONLY), 1)
+    return target
+
+
+def run_to_end(run: Callable[[], None]) -> NoReturn:
+    """Run, then end the process at once, also where the parent has gone.
+
+    A thread that reads the input holds its lock: an ordinary exit would wait for it and abort.
+    """
+    code = 0
+    try:
+        run()
+    except BrokenPipeError:
+        pass
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    os._exit(code)
+
+
 def main() -> None:
     """Serve a parent on this process's standard input and output."""
     for number in SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
         signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    target = os.fdopen(os.dup(1), "wb")
-    # Whatever a library prints must not get between the replies.
-    os.dup2(2 if sys.stderr is not None else os.open(os.devnull, os.O_WRONLY), 1)
-    code = 0
-    try:
-        _Server(sys.stdin.buffer, target).run()
-    except BrokenPipeError:
-        pass
-    except BaseException:
-        traceback.print_exc()
-        code = 1
-    # The reading thread holds the input's lock: an ordinary exit would wait for it and abort.
-    os._exit(code)
+    run_to_end(_Server(sys.stdin.buffer, os.fdopen(take_output(), "wb")).run)

@@ -10,26 +10,25 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Query, Request
-from fastapi.exceptions import RequestValidationError
-from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response, StreamingResponse
 from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from .. import __version__, datasets
-from . import errors, examples
-from .guard import Guard, on_internal_error, own_names
-from .intake.body import Intake, client_of
+from . import examples
+from .errors import HANDLERS
+from .guard import Guard, own_names
+from .intake.body import Intake
 from .intake.checks import FILE_SECONDS, check_count
 from .intake.counts import room_for_file
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
-from .limits import Limits, default_workers, most_streams
+from .limits import Limits, default_workers
 from .manual import manual_page
 from .options import describe_methods
 from .refusals import Refusal, quoted
 from .workers.frames import pack_arguments
 from .workers.jobs import Answer, Job, Order
-from .workers.pool import Pool, wait_for
+from .workers.pool import Pool, answered, client_of, wait_for
 from .workers.processes import CLERK
 from .workers.tasks import MEDIA_TYPES
 
@@ -68,15 +67,11 @@ def create_app(pool: Pool | None = None, *, hosts: Iterable[str] | None = None) 
         docs_url=None,  # FastAPI's own pages load scripts from elsewhere; /docs is ours
         redoc_url=None,
         lifespan=lifespan,
+        exception_handlers=HANDLERS,
     )
-    app.state.pool = pool
     app.add_middleware(
         Guard, limits=pool.limits, hosts=own_names("127.0.0.1") if hosts is None else hosts
     )
-    app.add_exception_handler(Refusal, errors.on_refusal)
-    app.add_exception_handler(HTTPException, errors.on_http_exception)
-    app.add_exception_handler(RequestValidationError, errors.on_invalid_request)
-    app.add_exception_handler(Exception, on_internal_error)
     _add_pages(app)
     _add_facts(app, pool, clerk)
     _add_solving(app, pool, intake)
@@ -110,19 +105,19 @@ def _add_pages(app: FastAPI) -> None:
 
 def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
     known = describe_methods()
+    first = next(method for method in known if method["name"] == "mst")
 
     @app.get("/healthz", responses=examples.HEALTH)
     async def health() -> dict[str, Any]:
         """Whether the server is up, how many workers are, and how many requests wait."""
-        status = "ok" if pool.ready else "starting"
         return {
-            "status": status,
+            "status": "ok" if pool.ready else "starting",
             "version": __version__,
             "workers": pool.ready,
             "queue": pool.queued,
         }
 
-    @app.get("/api/methods", responses=examples.METHODS)
+    @app.get("/api/methods", responses=examples.answer([first]))
     async def methods() -> list[dict[str, Any]]:
         """Every method with its guarantee, its options, and whether it can be used here."""
         return known
@@ -130,22 +125,7 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
     @app.get("/api/limits", responses=examples.LIMITS)
     async def limits() -> dict[str, Any]:
         """What a request may cost."""
-        most = pool.limits
-        return {
-            "points": most.points,
-            "trace_points": most.trace_points,
-            "relays": most.relays,
-            "body_bytes": most.body_bytes,
-            "body_seconds": most.body_seconds,
-            "time_limit": most.time_limit,
-            "queue": most.queue,
-            "waiting_bytes": most.waiting_bytes,
-            "streams_at_once": most_streams(len(pool.workers)),
-            "connections": most.connections,
-            "head_seconds": most.head_seconds,
-            "answer_seconds": most.answer_seconds,
-            "worker_bytes": most.worker_bytes,
-        }
+        return pool.limits.told(len(pool.workers))
 
     @app.get("/api/samples/{name}", responses=examples.SAMPLES)
     async def sample(
@@ -161,19 +141,14 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
         arguments = {"name": SAMPLES[name], "n": size, "seed": seed}
         order = Order("sample", pack_arguments(arguments), SAMPLE_SECONDS)
-        job = clerk.submit(order, client=client_of(request))
-        return _respond(await wait_for(request, clerk, job))
+        return _respond(await answered(request, clerk, order))
 
 
 def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
-    async def begin(request: Request, kind: str, *, streams: bool = False) -> Job:
-        order = await intake.order(request, kind)
-        return pool.submit(order, client=client_of(request), streams=streams)
-
     @app.post("/api/solve", responses=examples.SOLVE, openapi_extra=described(SolveBody))
     async def solve(request: Request) -> Response:
         """Connect the points; the answer comes when the tree is found or the time is up."""
-        return _respond(await wait_for(request, pool, await begin(request, "solve")))
+        return _respond(await answered(request, pool, await intake.order(request, "solve")))
 
     @app.post("/api/solve/stream", responses=examples.STREAM, openapi_extra=described(SolveBody))
     async def stream(request: Request) -> Response:
@@ -182,7 +157,9 @@ def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
         First `job` with an id to cancel it by, then `progress` events, then one `solution` or
         `error`. Closing the connection cancels as well.
         """
-        return EventStream(pool, await begin(request, "solve", streams=True))
+        order = await intake.order(request, "solve")
+        job = pool.submit(order, client=client_of(request), streams=True)
+        return EventStream(pool, job)
 
     @app.delete("/api/jobs/{id}", responses=examples.CANCEL)
     async def cancel(id: str) -> dict[str, str]:
@@ -193,7 +170,7 @@ def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
     @app.post("/api/trace", responses=examples.TRACE, openapi_extra=described(TraceBody))
     async def trace(request: Request) -> Response:
         """Solve and explain: the policy's steps, or the exact solver's trees, bounds and cuts."""
-        return _respond(await wait_for(request, pool, await begin(request, "trace")))
+        return _respond(await answered(request, pool, await intake.order(request, "trace")))
 
 
 def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
@@ -223,12 +200,8 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         answer = await wait_for(request, pool, job)
         if answer.status != 200:
             return _respond(answer)
-        name = f'attachment; filename="steiner-tree.{suffix}"'
-        return Response(
-            answer.body,
-            media_type=MEDIA_TYPES[suffix],
-            headers={"content-disposition": name},
-        )
+        headers = {"content-disposition": f'attachment; filename="steiner-tree.{suffix}"'}
+        return Response(answer.body, headers=headers, media_type=MEDIA_TYPES[suffix])
 
 
 def _respond(answer: Answer) -> Response:

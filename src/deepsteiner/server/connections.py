@@ -12,12 +12,12 @@ import asyncio
 import contextlib
 import socket
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from .limits import Limits
 from .logs import LogBudget
-from .refusals import error_body
+from .refusals import last_answer
 
 if TYPE_CHECKING:
     from .web import Protocol
@@ -94,27 +94,16 @@ class Doorman:
         now = time.monotonic()
         waiting = [
             (since, connection)
-            for connection, (phase, since) in _phases(self._connections, now)
-            if phase == "head"
+            for connection in self._connections
+            for phase, since in [connection.phase(now)]
+            if phase == "head" and not connection.transport.is_closing()
         ]
-        if not waiting:
-            return False
-        min(waiting, key=lambda one: one[0])[1].transport.abort()
-        return True
+        if waiting:
+            min(waiting, key=lambda one: one[0])[1].transport.abort()
+        return bool(waiting)
 
     def _turn_away(self, connection: socket.socket) -> None:
         """Say that there is no room, as far as that can be said without waiting."""
-        most = self._limits.connections
-        body = error_body(f"all {most} connections are in use; try again soon")
-        head = (
-            "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\n"
-            f"content-length: {len(body)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"
-        )
+        sentence = f"all {self._limits.connections} connections are in use; try again soon"
         with connection, contextlib.suppress(OSError):
-            connection.send(head.encode() + body)
-
-
-def _phases(
-    connections: Iterable[Protocol], now: float
-) -> Iterable[tuple[Protocol, tuple[Phase, float]]]:
-    return ((one, one.phase(now)) for one in connections if not one.transport.is_closing())
+            connection.send(last_answer(503, sentence, {"retry-after": "1"}))

@@ -1,13 +1,28 @@
-"""Answers to requests that cannot be served, whoever found that out."""
+"""What every answer carries, and the answers to requests that cannot be served."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from .refusals import Refusal, error_body, problem_sentence, short
+from .refusals import INTERNAL, Refusal, error_body, problem_sentence, short
+
+POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+ANSWER_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
 
 
 def error_response(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
@@ -37,3 +52,16 @@ async def on_invalid_request(request: Request, error: Exception) -> Response:
     """Answer a query that does not have the form it should have."""
     assert isinstance(error, RequestValidationError)
     return error_response(422, problem_sentence(error.errors()[0]))
+
+
+async def on_internal_error(request: Request, error: Exception) -> Response:
+    """Answer what should not happen, from outside the guard; the traceback goes to the log."""
+    return error_response(*INTERNAL, dict(ANSWER_HEADERS))
+
+
+HANDLERS: dict[int | type[Exception], Any] = {
+    Refusal: on_refusal,
+    HTTPException: on_http_exception,
+    RequestValidationError: on_invalid_request,
+    Exception: on_internal_error,
+}

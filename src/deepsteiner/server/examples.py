@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from .limits import Limits
+
 Responses = dict[int | str, dict[str, Any]]
 
 SOLUTION = {
@@ -36,7 +38,8 @@ def _refusals(**by_status: str) -> Responses:
     }
 
 
-def _answer(example: Any, kind: str = "application/json") -> Responses:
+def answer(example: Any, kind: str = "application/json") -> Responses:
+    """Return what a route answers when all goes well."""
     return {200: {"description": "OK", "content": {kind: {"example": example}}}}
 
 
@@ -46,45 +49,14 @@ BUSY = _refusals(
     s429="the queue is full: at most 512 requests wait; try again soon",
     s503="too many large requests wait: at most 67108864 bytes of them are held; try again soon",
 )
-HEALTH = _answer({"status": "ok", "version": "0.1.0", "workers": 2, "queue": 0})
-METHODS = _answer(
-    [
-        {
-            "name": "mst",
-            "summary": "the minimum spanning tree, without Steiner points",
-            "guarantee": "at most 21.4 % above the optimum",
-            "needs": [],
-            "available": True,
-            "strict": False,
-            "random": False,
-            "takes_start": False,
-            "options": [],
-        }
-    ]
-)
-LIMITS = _answer(
-    {
-        "points": 20000,
-        "trace_points": 200,
-        "relays": 100000,
-        "body_bytes": 4194304,
-        "body_seconds": 10.0,
-        "time_limit": 60.0,
-        "queue": 512,
-        "waiting_bytes": 67108864,
-        "streams_at_once": 2,
-        "connections": 1000,
-        "head_seconds": 15.0,
-        "answer_seconds": 60.0,
-        "worker_bytes": 4294967296,
-    }
-)
-SAMPLES = _answer({"points": [[0.1, 0.7], [0.4, 0.2]]}) | _refusals(
+HEALTH = answer({"status": "ok", "version": "0.1.0", "workers": 2, "queue": 0})
+LIMITS = answer(Limits().told(workers=3))
+SAMPLES = answer({"points": [[0.1, 0.7], [0.4, 0.2]]}) | _refusals(
     s404="no sample 'D9'; there are: random, D1, D2, D3, lattice, clustered"
 )
-SOLVE = _answer({**ANSWER, "relays": [], "start": None}) | BUSY
+SOLVE = answer({**ANSWER, "relays": [], "start": None}) | BUSY
 STREAM = (
-    _answer(
+    answer(
         'event: job\ndata: {"id":"5f0c..."}\n\n'
         'event: progress\ndata: {"elapsed":0.1,"phase":"cut","done":3,"total":9,"length":2.8,'
         '"lower_bound":2.7,"gap":0.037}\n\nevent: solution\ndata: {"solution":{}}\n\n',
@@ -92,11 +64,11 @@ STREAM = (
     )
     | BUSY
 )
-CANCEL = _answer({"status": "cancelling"}) | _refusals(
+CANCEL = answer({"status": "cancelling"}) | _refusals(
     s404="there is no such job; it may have finished"
 )
 TRACE = (
-    _answer(
+    answer(
         {
             **ANSWER,
             "trace": {
@@ -111,7 +83,7 @@ TRACE = (
     | BUSY
 )
 READ = (
-    _answer(
+    answer(
         {"points": [[0, 0], [1, 2]], "crs": None, "plane_crs": None, "note": "2 points from a.csv"}
     )
     | BUSY

@@ -8,29 +8,15 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import error_response
+from .errors import ANSWER_HEADERS, error_response
 from .intake.body import too_large
 from .limits import Limits
 from .refusals import Refusal, quoted
 
-POLICY = (
-    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'"
-)
 # Digits of a body's size; longer ones are no sizes.
 LONGEST_LENGTH = 20
-ANSWER_HEADERS = {
-    "content-security-policy": POLICY,
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cross-origin-opener-policy": "same-origin",
-    "cross-origin-resource-policy": "same-origin",
-    "x-frame-options": "DENY",
-}
 
 
 class Guard:
@@ -104,11 +90,6 @@ def _place(origin: str) -> str:
         return urlsplit(origin).netloc.lower()
     except ValueError:
         return ""
-
-
-async def on_internal_error(request: Request, error: Exception) -> Response:
-    """Answer what should not happen, from outside the guard; the traceback goes to the log."""
-    return error_response(500, "internal error; the server's log has more", dict(ANSWER_HEADERS))
 
 
 def own_names(host: str) -> set[str]:

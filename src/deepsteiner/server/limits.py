@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,18 @@ class Limits:
     body_bytes: int = 4 * 2**20
     body_seconds: float = 10.0
     time_limit: float = 60.0
-    grace: float = 5.0
-    worker_bytes: int = 4 * 2**30
     queue: int = 512
     waiting_bytes: int = 64 * 2**20
     connections: int = 1000
     head_seconds: float = 15.0
     answer_seconds: float = 60.0
+    worker_bytes: int = 4 * 2**30
+    grace: float = 5.0
+
+    def told(self, workers: int) -> dict[str, float]:
+        """Return what a server with so many workers says about its limits."""
+        told = {name: value for name, value in asdict(self).items() if name != "grace"}
+        return {**told, "streams_at_once": most_streams(workers)}
 
 
 # Bodies up to this size are read at once and never refused for what else waits.

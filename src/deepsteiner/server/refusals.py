@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Mapping
 from functools import cache
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ LONGEST_SENTENCE = 400
 LONGEST_QUOTE = 40
 # Which is a RuntimeError there.
 TORCH_OUT_OF_MEMORY = "can't allocate memory"
+
+
+INTERNAL = 500, "internal error; the server's log has more"
 
 
 class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
@@ -42,12 +46,26 @@ def explained(error: Exception) -> tuple[int, str]:
         return 503, "the worker ran out of memory; try fewer points"
     if isinstance(error, InputError):
         return 422, str(error)
-    return 500, "internal error; the server's log has more"
+    return INTERNAL
 
 
 def error_body(sentence: str) -> bytes:
     """Return the body of a refusal."""
     return json.dumps({"error": one_sentence(sentence)}).encode()
+
+
+def last_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> bytes:
+    """Return a refusal as it goes over the wire, on a connection that is then closed."""
+    body = error_body(sentence)
+    fields = {
+        "content-type": "application/json",
+        "content-length": len(body),
+        **(headers or {}),
+        "connection": "close",
+    }
+    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    lines += [f"{name}: {value}" for name, value in fields.items()]
+    return "\r\n".join([*lines, "", ""]).encode() + body
 
 
 def one_sentence(text: str) -> str:

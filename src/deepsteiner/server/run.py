@@ -17,44 +17,37 @@ LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
 def serve(
-    *,
     host: str,
     port: int,
-    open_browser: bool,
-    workers: int | None,
     limits: Limits,
+    workers: int | None = None,
+    *,
+    open_browser: bool = False,
     hosts: Iterable[str] = (),
 ) -> None:
     """Serve until Ctrl-C or a termination signal."""
+
+    async def run(listener: socket.socket) -> None:
+        count = workers or default_workers()
+        connections = affordable_connections(limits.connections, count)
+        pool = Pool(replace(limits, connections=connections), count)
+        pool.start()
+        await asyncio.sleep(0)
+        # The first worker is on its way; loading there and here takes about as long.
+        from .app import create_app
+        from .guard import own_names
+        from .web import Server
+
+        app = create_app(pool, hosts=own_names(host) | set(hosts))
+        url = address(host, listener.getsockname()[1])
+        await Server(app, pool, url, open_browser=open_browser).serve(sockets=[listener])
+
     with bound_socket(host, port) as listener:
         if host not in LOOPBACK:
             print(f"warning: {host} can be reached from other machines", file=sys.stderr)
         # Ctrl-C is the normal way to end.
         with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(_serve(listener, host, open_browser, workers, limits, hosts))
-
-
-async def _serve(
-    listener: socket.socket,
-    host: str,
-    open_browser: bool,
-    workers: int | None,
-    limits: Limits,
-    hosts: Iterable[str],
-) -> None:
-    count = workers or default_workers()
-    connections = affordable_connections(limits.connections, count)
-    pool = Pool(replace(limits, connections=connections), count)
-    pool.start()
-    await asyncio.sleep(0)
-    # The first worker is on its way; what it loads and what this process loads takes about as long.
-    from .app import create_app
-    from .guard import own_names
-    from .web import make_server
-
-    app = create_app(pool, hosts=own_names(host) | set(hosts))
-    url = address(host, listener.getsockname()[1])
-    await make_server(app, url, open_browser=open_browser).serve(sockets=[listener])
+            asyncio.run(run(listener))
 
 
 def bound_socket(host: str, port: int) -> socket.socket:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import socket
 import threading
@@ -17,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .connections import Doorman, Phase
 from .logs import LogBudget
-from .refusals import error_body
+from .refusals import last_answer
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -30,28 +29,23 @@ DRAIN_BYTES = 64 * 2**20
 PIECE_BYTES = 32 * 2**10
 
 
-def make_server(app: FastAPI, url: str, *, open_browser: bool) -> Server:
-    """Return the server of an application."""
-    pool: Pool = app.state.pool
-    config = uvicorn.Config(
-        app,
-        http=Protocol,
-        ws="none",
-        lifespan="on",
-        log_level="error",
-        access_log=False,
-        server_header=False,
-        timeout_keep_alive=max(1, round(pool.limits.head_seconds)),
-        timeout_graceful_shutdown=5,
-    )
-    return Server(config, pool, url, open_browser)
-
-
 class Server(uvicorn.Server):
     """uvicorn's server that says where it is, and stops solves when it ends."""
 
-    def __init__(self, config: uvicorn.Config, pool: Pool, url: str, open_browser: bool) -> None:
-        super().__init__(config)
+    def __init__(self, app: FastAPI, pool: Pool, url: str, *, open_browser: bool) -> None:
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http=Protocol,
+                ws="none",
+                lifespan="on",
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                timeout_keep_alive=max(1, round(pool.limits.head_seconds)),
+                timeout_graceful_shutdown=5,
+            )
+        )
         self._pool = pool
         self._url = url
         self._open_browser = open_browser
@@ -129,19 +123,7 @@ class Protocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP."""
-        body = error_body("this is not an HTTP/1.1 request")
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        events = [
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ]
         # Where an answer is already under way, closing is all that is left.
-        with contextlib.suppress(h11.LocalProtocolError):
-            for event in events:
-                self.transport.write(self.conn.send(event) or b"")
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            self.transport.write(last_answer(400, "this is not an HTTP/1.1 request"))
         self.transport.close()

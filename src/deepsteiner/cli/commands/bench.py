@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from types import TracebackType
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED
+from ..watch import new_bar
 
 if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
     from ...benchmark.rows import Row
     from ...benchmark.runner import Task
+
+_file = partial(typer.Option, metavar="FILE")
 
 
 def bench(
@@ -34,12 +39,8 @@ def bench(
         list[str] | None,
         typer.Option("--only", help="Of the plan, rows with all these words; repeatable."),
     ] = None,
-    deg: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The instances of DEG, for the plan.")
-    ] = None,
-    d1: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The authors' D1, for the plan.")
-    ] = None,
+    deg: Annotated[str | None, _file(help="The instances of DEG, for the plan.")] = None,
+    d1: Annotated[str | None, _file(help="The authors' D1, for the plan.")] = None,
     models: Annotated[
         str | None, typer.Option(metavar="FOLDER", help="Trained runs to add to the plan.")
     ] = None,
@@ -48,12 +49,9 @@ def bench(
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     workers: Annotated[int, typer.Option(help="Threads.")] = 1,
     single: Annotated[int, typer.Option(help="Time so many instances one by one as well.")] = 0,
-    optima: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Optima that --write-optima wrote.")
-    ] = None,
+    optima: Annotated[str | None, _file(help="Optima that --write-optima wrote.")] = None,
     write_optima: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Only find the optima of the datasets; write an .npz."),
+        str | None, _file(help="Only find the optima of the datasets; write an .npz.")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Make rows that are already there.")
@@ -126,39 +124,24 @@ class RowsBar:
         self.total, self.done = total, 0
         self._skipped = skipped
         self._quiet = quiet
-        self._bar: Any = None
-        self._tasks: tuple[Any, Any] = (None, None)
+        self._bar: Bar | None = None
 
     def __enter__(self) -> RowsBar:
         if sys.stderr.isatty() and not self._quiet:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-            self._bar = Progress(
-                TextColumn("{task.description}"),
-                BarColumn(bar_width=24),
-                MofNCompleteColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            rows = self._bar.add_task("rows", total=self.total)
-            self._tasks = rows, self._bar.add_task("", total=None)
+            self._bar = new_bar()
+            self._rows = self._bar.add_task("rows", total=self.total)
+            self._row = self._bar.add_task("", total=None)
             self._bar.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 
     def report(self, phase: str, done: int, total: int) -> bool:
         """Show how far the row at work is."""
         if self._bar is not None:
-            self._bar.update(self._tasks[1], description=phase, completed=done, total=total or None)
+            self._bar.update(self._row, description=phase, completed=done, total=total or None)
         return True
 
     def on_row(self, task: Task, row: Row | None) -> None:
@@ -172,5 +155,5 @@ class RowsBar:
         if self._bar is None:
             print(line, file=sys.stderr, flush=True)
         else:
-            self._bar.update(self._tasks[0], completed=self.done)
+            self._bar.update(self._rows, completed=self.done)
             self._bar.console.print(line, markup=False, highlight=False)

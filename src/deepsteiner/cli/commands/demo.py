@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from ...core.errors import FormatError, OptionError
+from ...core.errors import FormatError, MissingDependencyError, OptionError
 from ...core.solution import Solution
 from .. import INTERRUPTED
 from ..reports import seconds
 from ..watch import Watch
-
-if TYPE_CHECKING:
-    from ...core.points import FloatArray
 
 # Enough to compile or load all kernels that more points would use, so that the times shown are
 # those of the solve.
@@ -61,35 +58,22 @@ def _make_folder(folder: Path) -> None:
 def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solution]:
     """Return one solution per usable method, from the longest tree to the shortest."""
     from ... import datasets
+    from ...api import solve
     from ...registry import MODULES
 
     points = datasets.load("uniform", count=1, n=n, seed=seed)[0]
     warm_up = datasets.load("uniform", count=2, n=min(n, WARM_UP_POINTS), seed=seed)[1]
     solutions: list[Solution] = []
     for name in MODULES:
-        if name != "auto" and not watch.stopped:
-            solution = _solve_warm(name, points, warm_up, seed, time_limit, watch)
-            solutions += [] if solution is None else [solution]
+        if name == "auto" or watch.stopped:
+            continue
+        try:
+            solve(warm_up, name, seed=seed)
+            found = solve(points, name, seed=seed, time_limit=time_limit, on_progress=watch)
+            solutions.append(found)
+        except MissingDependencyError as error:
+            print(f"{name} left out: {error}", file=sys.stderr)
     return sorted(solutions, key=lambda solution: -solution.length)
-
-
-def _solve_warm(
-    name: str,
-    points: FloatArray,
-    warm_up: FloatArray,
-    seed: int,
-    time_limit: float,
-    watch: Watch,
-) -> Solution | None:
-    from ...api import solve
-    from ...core.errors import MissingDependencyError
-
-    try:
-        solve(warm_up, name, seed=seed)
-        return solve(points, name, seed=seed, time_limit=time_limit, on_progress=watch)
-    except MissingDependencyError as error:
-        print(f"{name} left out: {error}", file=sys.stderr)
-        return None
 
 
 def _draw(solutions: list[Solution], folder: Path) -> list[Path]:

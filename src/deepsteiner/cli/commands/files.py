@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Annotated, Any
+import io
+from typing import Annotated
 
 import typer
 
@@ -11,10 +11,14 @@ from ...core.errors import FormatError
 from ...core.solution import Solution
 from ..inputs import read_points_or_solution
 from ..reports import counted
-from ..targets import PICTURE_FORMATS, SOLUTION_FORMATS, Target, check_target, write_solution
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from ..targets import (
+    PICTURE_FORMATS,
+    SOLUTION_FORMATS,
+    Target,
+    check_target,
+    write_points,
+    write_solution,
+)
 
 FormatOption = Annotated[
     str | None,
@@ -58,7 +62,7 @@ def convert(
         words = "1 solution"
     else:
         _expect_format(target, POINT_FORMATS, "points")
-        _write_points(found, target, format)
+        write_points(found, target, format)
         words = counted(len(found), "instance")
     if not (quiet or target.is_stdout):
         print(f"{target.path}: {words} as {target.format}")
@@ -82,11 +86,17 @@ def plot(
       deepsteiner plot tree.json -O tree.png
       deepsteiner plot cities.csv -O cities.pdf
     """
+    from ...io.sources import write_target
+    from ...viz.plot import figure_of, plot_points, save_figure
+
     target = check_target(output, PICTURE_FORMATS, format=format, stdout_format="png")
     found = read_points_or_solution(source, source_format)
     if not isinstance(found, Solution) and len(found) > 1:
         raise FormatError(f"{source} holds {len(found)} instances; plot draws a file with one")
-    _write_figure(found if isinstance(found, Solution) else _points_figure(found[0]), target)
+    picture = io.BytesIO()
+    drawn = found if isinstance(found, Solution) else figure_of(plot_points(found[0]))
+    save_figure(drawn, picture, format=target.format)
+    write_target(target.path, picture.getvalue())
     if not (quiet or target.is_stdout):
         print(f"{target.path}: drawn")
 
@@ -96,27 +106,3 @@ def _expect_format(target: Target, formats: tuple[str, ...], what: str) -> None:
         raise FormatError(
             f"{target.path}: {what} can be written as {', '.join(formats)}, not {target.format}"
         )
-
-
-def _write_points(instances: list[Any], target: Target, format: str | None) -> None:
-    from ...io import save_points
-
-    chosen = target.format if target.is_stdout else format
-    save_points(instances[0] if len(instances) == 1 else instances, target.path, format=chosen)
-
-
-def _points_figure(points: Any) -> Figure:
-    from ...viz.plot import figure_of, plot_points
-
-    return figure_of(plot_points(points))
-
-
-def _write_figure(picture: Solution | Figure, target: Target) -> None:
-    from ...io.atomic import atomic_write
-    from ...viz.plot import save_figure
-
-    if target.is_stdout:
-        save_figure(picture, sys.stdout.buffer, format=target.format)
-        return
-    with atomic_write(target.path, "wb") as stream:
-        save_figure(picture, stream, format=target.format)

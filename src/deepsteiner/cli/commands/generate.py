@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
+from ...core.errors import OptionError
 from ..inputs import instances_from_dataset
 from ..reports import counted
-from ..targets import check_target
+from ..targets import check_target, write_points
 
 
 def generate(
@@ -48,49 +49,35 @@ def generate(
       deepsteiner generate uniform --n 50 | deepsteiner solve -
       deepsteiner generate mixture --labels --split train --count 5000 -O labels.npz
     """
-    if labels:
-        _generate_labels(kind, n, count, seed, split, output, workers, quiet)
-        return
-    from ...io import POINT_FORMATS, save_points
+    from ...io import POINT_FORMATS
 
-    target = check_target(
-        output, POINT_FORMATS, format=format, stdout_format="csv" if count == 1 else "jsonl"
-    )
-    instances = instances_from_dataset(kind, count=count, split=split, seed=seed, n=n)
-    points = [instance.points for instance in instances]
-    chosen = format or (target.format if target.is_stdout else None)
-    save_points(points[0] if count == 1 else points, output, format=chosen)
-    if not (quiet or target.is_stdout):
-        size = counted(len(points[0]), "point")
-        print(f"{output}: {counted(count, 'instance')} of {size}, {kind}, seed {seed}, {split}")
-    sys.stdout.flush()
-
-
-def _generate_labels(
-    kind: str,
-    n: int | None,
-    count: int,
-    seed: int,
-    split: str,
-    output: str,
-    workers: int,
-    quiet: bool,
-) -> None:
-    """Write instances with their proven shortest trees to an .npz file."""
-    from ...batch import solve_many
-    from ...core.errors import OptionError
-    from ...datasets import check_split
-    from ...scoring.labels import mixture, proven, save_labels
-
-    if not output.endswith(".npz"):
+    if not labels:
+        stdout_format = "csv" if count == 1 else "jsonl"
+        target = check_target(output, POINT_FORMATS, format=format, stdout_format=stdout_format)
+    elif not output.endswith(".npz"):
         raise OptionError(f"a label file ends in .npz, got {output!r}")
-    if kind == "mixture":
+    if labels and kind == "mixture":
+        from ...datasets import check_split
+        from ...scoring.labels import mixture
+
         points = list(mixture(count, seed, check_split(split)))
     else:
         instances = instances_from_dataset(kind, count=count, split=split, seed=seed, n=n)
         points = [instance.points for instance in instances]
+    if labels:
+        words = _write_labels(points, output, f"{kind} {count} {seed} {split}", workers)
+    else:
+        write_points(points, target, format)
+        words = f"{counted(count, 'instance')} of {counted(len(points[0]), 'point')}"
+    if not (quiet or output == "-"):
+        print(f"{output}: {words}, {kind}, seed {seed}, {split}")
+
+
+def _write_labels(points: Sequence[Any], output: str, source: str, workers: int) -> str:
+    """Write instances with their proven shortest trees; return what there is, in words."""
+    from ...batch import solve_many
+    from ...scoring.labels import proven, save_labels
+
     found = proven(solve_many(points, "exact", workers=workers))
-    save_labels(output, found, f"{kind} {count} {seed} {split}")
-    if not quiet:
-        print(f"{output}: {counted(len(found), 'shortest tree')}, {kind}, seed {seed}, {split}")
-    sys.stdout.flush()
+    save_labels(output, found, source)
+    return counted(len(found), "shortest tree")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib.util import find_spec
 from typing import Annotated
 
 import typer
 
 from ...core.errors import MissingDependencyError, OptionError
+from ...server.limits import Limits
 
-LIMITS = "Limits"
+LIMITS = Limits()
+_limit = partial(typer.Option, rich_help_panel="Limits")
 
 
 def serve(
@@ -26,28 +29,23 @@ def serve(
         list[str] | None,
         typer.Option(metavar="NAME", help="A name this server is reached by; repeatable."),
     ] = None,
-    max_points: Annotated[
-        int, typer.Option(min=1, rich_help_panel=LIMITS, help="Points of one request.")
-    ] = 20_000,
-    max_seconds: Annotated[
-        float, typer.Option(rich_help_panel=LIMITS, help="Time of one solve.")
-    ] = 60.0,
-    max_megabytes: Annotated[
-        float, typer.Option(rich_help_panel=LIMITS, help="Size of one request's body.")
-    ] = 4.0,
+    max_points: Annotated[int, _limit(min=1, help="Points of one request.")] = LIMITS.points,
+    max_seconds: Annotated[float, _limit(help="Time of one solve.")] = LIMITS.time_limit,
+    max_megabytes: Annotated[float, _limit(help="Size of one request's body.")] = (
+        LIMITS.body_bytes / 2**20
+    ),
     max_queue: Annotated[
-        int,
-        typer.Option(min=1, rich_help_panel=LIMITS, help="Requests that may wait; also streams."),
-    ] = 512,
+        int, _limit(min=1, help="Requests that may wait; also streams.")
+    ] = LIMITS.queue,
     max_waiting_megabytes: Annotated[
-        float, typer.Option(rich_help_panel=LIMITS, help="What large ones that wait hold in all.")
-    ] = 64.0,
+        float, _limit(help="What large ones that wait hold in all.")
+    ] = LIMITS.waiting_bytes / 2**20,
     max_connections: Annotated[
-        int, typer.Option(min=1, rich_help_panel=LIMITS, help="Connections open at a time.")
-    ] = 1000,
-    max_worker_gigabytes: Annotated[
-        float, typer.Option(rich_help_panel=LIMITS, help="Memory of one worker.")
-    ] = 4.0,
+        int, _limit(min=1, help="Connections open at a time.")
+    ] = LIMITS.connections,
+    max_worker_gigabytes: Annotated[float, _limit(help="Memory of one worker.")] = (
+        LIMITS.worker_bytes / 2**30
+    ),
 ) -> None:
     """Serve the playground: put points down, drag them, and watch the tree follow.
 
@@ -73,7 +71,6 @@ def serve(
     ):
         if not 0 < value < float("inf"):
             raise OptionError(f"{option} must be greater than 0, got {value!r}")
-    from ...server.limits import Limits
     from ...server.run import serve as run
 
     limits = Limits(
@@ -85,11 +82,4 @@ def serve(
         connections=max_connections,
         worker_bytes=int(max_worker_gigabytes * 2**30),
     )
-    run(
-        host=host,
-        port=port,
-        open_browser=not no_open,
-        workers=workers,
-        limits=limits,
-        hosts=allow_host or (),
-    )
+    run(host, port, limits, workers, open_browser=not no_open, hosts=allow_host or ())

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
-from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
-from ..solving import Call, Solved
+from ..inputs import instances_from_dataset, instances_from_files, method_options
+from ..solving import Solved, finished, prepare
 from ..targets import (
     SOLUTION_FORMATS,
     Target,
@@ -22,6 +23,14 @@ from ..targets import (
 )
 from ..watch import Watch, say
 
+# Instances of a dataset that are solved where nobody says how many.
+DEFAULT_COUNT = 100
+
+# The panels of the help page.
+_input = partial(typer.Option, rich_help_panel="Input")
+_solver = partial(typer.Option, rich_help_panel="Solver")
+_output = partial(typer.Option, rich_help_panel="Output")
+
 
 def complete_method(incomplete: str) -> list[str]:
     """Return the methods whose names begin so, for the shell's completion."""
@@ -30,162 +39,66 @@ def complete_method(incomplete: str) -> list[str]:
     return [name for name in MODULES if name.startswith(incomplete)]
 
 
-# Panels of the help page.
-INPUT, SOLVER, OUTPUT = "Input", "Solver", "Output"
-
-MethodOption = Annotated[
-    str,
-    typer.Option(
-        "--method",
-        "-m",
-        rich_help_panel=SOLVER,
-        help="See 'deepsteiner methods'.",
-        autocompletion=complete_method,
-    ),
-]
-SettingOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--option",
-        "-o",
-        rich_help_panel=SOLVER,
-        metavar="NAME=VALUE",
-        help="An option of the method; repeatable.",
-    ),
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Data:
-    """The dataset asked for, if any."""
-
-    name: str | None
-    file: str | None
-    count: int | None
-    split: str
-    seed: int
-    n: int | None
-
-    def wanted(self, files: list[str] | None) -> bool:
-        """Return whether a dataset is solved rather than files; it must be one of the two."""
-        given = self.name is not None or self.file is not None
-        if given == bool(files):
-            raise OptionError("give either point files (- is standard input) or --dataset NAME")
-        return given
-
-    def instances(self) -> list[Instance]:
-        """Return the dataset's instances."""
-        if self.name == "DEG" and self.file is None:
-            raise OptionError("DEG is read from a file of yours: give --dataset-file PATH")
-        return instances_from_dataset(
-            self.name or str(self.file),
-            count=100 if self.count is None and self.file is None else self.count,
-            split=self.split,
-            seed=self.seed,
-            n=self.n,
-            file=self.file,
-        )
-
-
 def solve(
     files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Point files in any format; - is standard input."),
+        list[str] | None, typer.Argument(help="Point files in any format; - is standard input.")
     ] = None,
-    method: MethodOption = "auto",
-    option: SettingOption = None,
-    dataset: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", rich_help_panel=INPUT, help="Instead of files: D1, D2, D3 or a kind."
+    method: Annotated[
+        str,
+        _solver(
+            "--method", "-m", help="See 'deepsteiner methods'.", autocompletion=complete_method
         ),
+    ] = "auto",
+    option: Annotated[
+        list[str] | None,
+        _solver(
+            "--option", "-o", metavar="NAME=VALUE", help="An option of the method; repeatable."
+        ),
+    ] = None,
+    dataset: Annotated[
+        str | None, _input(metavar="NAME", help="Instead of files: D1, D2, D3 or a kind.")
     ] = None,
     dataset_file: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PATH", rich_help_panel=INPUT, help="A dataset file with points and optima."
-        ),
+        str | None, _input(metavar="PATH", help="A dataset file with points and optima.")
     ] = None,
     count: Annotated[
-        int | None,
-        typer.Option(rich_help_panel=INPUT, help="Instances (default: 100, or all of a file)."),
+        int | None, _input(help=f"Instances (default: {DEFAULT_COUNT}, or all of a file).")
     ] = None,
-    split: Annotated[
-        str, typer.Option(rich_help_panel=INPUT, help="Its split: train, validation or test.")
-    ] = "test",
-    n: Annotated[
-        int | None,
-        typer.Option("--n", rich_help_panel=INPUT, help="Points per instance of a kind."),
-    ] = None,
+    split: Annotated[str, _input(help="Its split: train, validation or test.")] = "test",
+    n: Annotated[int | None, _input("--n", help="Points per instance of a kind.")] = None,
     time_limit: Annotated[
-        float | None,
-        typer.Option(
-            metavar="SECONDS", rich_help_panel=SOLVER, help="Per instance; then the best so far."
-        ),
+        float | None, _solver(metavar="SECONDS", help="Per instance; then the best so far.")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(rich_help_panel=SOLVER, help="For random methods and for the dataset.")
-    ] = 0,
-    duplicates: Annotated[
-        str, typer.Option(rich_help_panel=INPUT, help="Repeated points: merge or raise.")
-    ] = "merge",
-    workers: Annotated[
-        int, typer.Option(rich_help_panel=SOLVER, help="Threads or processes for many instances.")
-    ] = 1,
-    device: Annotated[
-        str, typer.Option(rich_help_panel=SOLVER, help="cpu, cuda or auto, for learned methods.")
-    ] = "cpu",
+    seed: Annotated[int, _solver(help="For random methods and for the dataset.")] = 0,
+    duplicates: Annotated[str, _input(help="Repeated points: merge or raise.")] = "merge",
+    workers: Annotated[int, _solver(help="Threads or processes for many instances.")] = 1,
+    device: Annotated[str, _solver(help="cpu, cuda or auto, for learned methods.")] = "cpu",
     crs: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=INPUT, help="What the coordinates are, as EPSG:4326 for lon/lat."
-        ),
+        str | None, _input(help="What the coordinates are, as EPSG:4326 for lon/lat.")
     ] = None,
     project_to: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CRS",
-            rich_help_panel=INPUT,
-            help="The plane to solve in (default: a local one).",
-        ),
+        str | None, _input(metavar="CRS", help="The plane to solve in (default: a local one).")
     ] = None,
     max_edge: Annotated[
-        float | None,
-        typer.Option(
-            metavar="LENGTH", rich_help_panel=OUTPUT, help="Insert relays on longer edges."
-        ),
+        float | None, _output(metavar="LENGTH", help="Insert relays on longer edges.")
     ] = None,
     output: Annotated[
         str | None,
-        typer.Option(
+        _output(
             "--output",
             "-O",
             metavar="PATH",
-            rich_help_panel=OUTPUT,
-            help="Write json, geojson, csv, svg, png or "
-            "pdf; many instances: jsonl; - is standard output.",
+            help="Write json, geojson, csv, svg, png or pdf; many instances: jsonl; "
+            "- is standard output.",
         ),
     ] = None,
-    as_json: Annotated[
-        bool,
-        typer.Option("--json", rich_help_panel=OUTPUT, help="Print one JSON object per instance."),
-    ] = False,
-    trace: Annotated[
-        bool,
-        typer.Option("--trace", rich_help_panel=SOLVER, help="Record the steps in the result."),
-    ] = False,
+    as_json: Annotated[bool, _output("--json", help="Print one JSON object per instance.")] = False,
+    trace: Annotated[bool, _solver("--trace", help="Record the steps in the result.")] = False,
     prove: Annotated[
-        bool,
-        typer.Option(
-            "--prove", rich_help_panel=SOLVER, help="Exit with 3 unless the tree is proven optimal."
-        ),
+        bool, _solver("--prove", help="Exit with 3 unless the tree is proven optimal.")
     ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", rich_help_panel=OUTPUT, help="No report, no progress.")
-    ] = False,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", rich_help_panel=OUTPUT, help="Phases and counts.")
-    ] = False,
+    quiet: Annotated[bool, _output("--quiet", "-q", help="No report, no progress.")] = False,
+    verbose: Annotated[bool, _output("--verbose", "-v", help="Phases and counts.")] = False,
 ) -> None:
     """Connect points by a short tree that may branch at extra points.
 
@@ -203,27 +116,38 @@ def solve(
     """
     target = _check_output(output, as_json)
     _check_numbers(workers, max_edge)
-    name = _proving_method(method) if prove else method
-    call = Call(
-        name,
-        {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device},
-        method_options(name, option or []),
-        workers,
-        crs,
-        project_to,
-        trace,
-    )
-    data = Data(dataset, dataset_file, count, split, seed, n)
-    instances = data.instances() if data.wanted(files) else instances_from_files(files or [])
+    from_dataset = dataset is not None or dataset_file is not None
+    method = "exact" if prove and method == "auto" else method
+    options = method_options(method, option or [])
+    if from_dataset == bool(files):
+        raise OptionError("give either point files (- is standard input) or --dataset NAME")
+    if dataset == "DEG" and dataset_file is None:
+        raise OptionError("DEG is read from a file of yours: give --dataset-file PATH")
+    if from_dataset:
+        instances = instances_from_dataset(
+            dataset or str(dataset_file),
+            count=DEFAULT_COUNT if count is None and dataset_file is None else count,
+            split=split,
+            seed=seed,
+            n=n,
+            file=dataset_file,
+        )
+    else:
+        instances = instances_from_files(files or [])
     target = _target_for(target, len(instances))
+    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
+    alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
+    asked = {name: value for name, value in alone.items() if value is not None}
     with Watch(quiet=quiet, verbose=verbose) as watch:
-        run = call.prepare(instances, watch)
+        job = prepare(instances, method, options, common, workers, watch, **asked)
         try:
-            run.run()
+            job.run()
         finally:  # whatever ended it, what is finished is kept
             if target is not None and not target.is_stdout:
                 watch.begin_writing()
-            solved = _with_relays(run.finished(), max_edge)
+            solved = finished(job, instances)
+            if max_edge is not None:
+                solved = [(instance, one.with_max_edge(max_edge)) for instance, one in solved]
             if solved:
                 _write(solved, len(instances), target, as_json)
             elif watch.stopped:
@@ -233,8 +157,8 @@ def solve(
         _print_report(solved, target, verbose)
     if watch.stopped:
         raise typer.Exit(INTERRUPTED)
-    if prove and any(solution.status != "optimal" for _, solution in solved):
-        unproven = sum(solution.status != "optimal" for _, solution in solved)
+    unproven = sum(solution.status != "optimal" for _, solution in solved)
+    if prove and unproven:
         print(f"not proven optimal: {unproven} of {len(solved)}", file=sys.stderr)
         raise typer.Exit(NOT_PROVEN)
 
@@ -254,12 +178,6 @@ def _check_numbers(workers: int, max_edge: float | None) -> None:
         raise OptionError(f"--max-edge must be a length greater than 0, got {max_edge!r}")
 
 
-def _proving_method(method: str) -> str:
-    from ...registry import MODULES
-
-    return "exact" if method == "auto" and "exact" in MODULES else method
-
-
 def _target_for(target: Target | None, count: int) -> Target | None:
     """Return the target fit for that many results: several need one line of JSON each."""
     if target is None or count == 1 or target.format == "jsonl":
@@ -269,12 +187,6 @@ def _target_for(target: Target | None, count: int) -> Target | None:
     raise OptionError(
         f"{target.path} holds one solution, but {count} instances are given; use a .jsonl file"
     )
-
-
-def _with_relays(solved: Solved, max_edge: float | None) -> Solved:
-    if max_edge is None:
-        return solved
-    return [(instance, solution.with_max_edge(max_edge)) for instance, solution in solved]
 
 
 def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -60,6 +59,7 @@ def tables(
     from ...benchmark.tables.catalogue import make_tables
     from ...benchmark.tables.preface import preface
     from ...benchmark.tables.results import Results
+    from ...io.sources import write_target
 
     if count < 1:
         raise OptionError(f"--count must be at least 1, got {count}")
@@ -70,7 +70,8 @@ def tables(
     make_tables(Results([]), table or [])  # refuses an unknown table before any work
     found = Results(rows, _recomputed(count, table or [], minutes, quiet) if quick else [])
     said = verdict(compare(found)) if quick else []
-    _write(_rendered(chosen, found, table or [], preface(found, said), quick), output)
+    text = _rendered(chosen, found, table or [], preface(found, said), quick)
+    write_target(output, text)
     if not quiet and output != "-":
         print("\n".join([f"{output}: written as {chosen}", *said]))
 
@@ -106,16 +107,6 @@ def _rendered(
     if format == "markdown":
         return render_text.markdown(made, words, marked=marked)
     return render_text.terminal(made, words, marked=marked)
-
-
-def _write(text: str, output: str) -> None:
-    from ...io.atomic import atomic_write
-
-    if output == "-":
-        sys.stdout.write(text)
-        return
-    with atomic_write(output) as stream:
-        stream.write(text)
 
 
 def _recomputed(count: int, numbers: list[str], minutes: float, quiet: bool) -> list[Row]:

@@ -14,7 +14,7 @@ from ..limits import SMALL_BYTES, Limits
 from ..refusals import Refusal
 from ..workers.frames import pack_arguments
 from ..workers.jobs import Order
-from ..workers.pool import Pool, too_much_waiting, wait_for
+from ..workers.pool import Pool, answered, too_much_waiting
 from .checks import check
 from .counts import Counter, Room, room_for_request
 
@@ -106,17 +106,11 @@ class Intake:
         return b"".join(chunks)
 
     async def _check_apart(self, request: Request, order: Order) -> Order:
-        job = self.clerk.submit(order, client=client_of(request))
-        answer = await wait_for(request, self.clerk, job)
+        answer = await answered(request, self.clerk, order)
         if answer.status != 200:
             raise Refusal(answer.status, json.loads(answer.body)["error"])
         checked: Order = pickle.loads(answer.body)
         return checked
-
-
-def client_of(request: Request) -> str:
-    """Return who asks, as far as one can tell: the address."""
-    return request.client.host if request.client is not None else ""
 
 
 def too_large(limits: Limits) -> Refusal:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import struct
 from enum import IntEnum
@@ -37,6 +38,11 @@ def pack_request(
     """
     head = pickle.dumps((job, task, streams), protocol=5)
     return REQUEST.pack(len(head), len(arguments), len(data)) + head, arguments, data
+
+
+def pack_json(value: Any) -> bytes:
+    """Return a value as JSON without spaces; a number that is not finite is an error."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
 def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:

@@ -6,7 +6,7 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 # Progress that nobody has read yet; older reports make way.
 KEPT_REPORTS = 64
@@ -37,31 +37,30 @@ class Answer:
     milliseconds: float = 0.0
 
 
+def _new_future() -> asyncio.Future[Answer]:
+    return asyncio.get_running_loop().create_future()
+
+
+@dataclass(eq=False, slots=True)
 class Job:
     """One request: the frame for the worker, the time it may take, and what comes back."""
 
-    def __init__(
-        self,
-        number: int,
-        frame: tuple[bytes, ...],
-        seconds: float,
-        method: str | None,
-        *,
-        client: str = "",
-        streams: bool = False,
-    ) -> None:
-        self.id = secrets.token_hex(8)
-        self.number = number
-        self.frame = frame
-        self.size = sum(map(len, frame))
-        self.seconds = seconds
-        self.method = method
-        self.client = client
-        self.streams = streams
-        self.cancelled = False
-        self.future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._reports: deque[bytes] = deque(maxlen=KEPT_REPORTS)
-        self._news = asyncio.Event()
+    number: int
+    frame: tuple[bytes, ...]
+    seconds: float
+    method: str | None
+    client: str = ""
+    streams: bool = False
+    cancelled: bool = False
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
+    future: asyncio.Future[Answer] = field(default_factory=_new_future)
+    _reports: deque[bytes] = field(default_factory=lambda: deque(maxlen=KEPT_REPORTS))
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def size(self) -> int:
+        """The bytes that wait to be sent."""
+        return sum(map(len, self.frame))
 
     def report(self, progress: bytes) -> None:
         """Keep a progress report for whoever listens."""

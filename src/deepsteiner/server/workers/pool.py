@@ -138,16 +138,12 @@ class Pool:
             raise too_much_waiting(most)
         if len(line) < self.limits.queue:
             return
-        refusal = Refusal(
-            429,
-            f"the queue is full: at most {self.limits.queue} requests wait; try again soon",
-            {"retry-after": "1"},
-        )
+        sentence = f"the queue is full: at most {self.limits.queue} requests wait; try again soon"
         displaced = line.crowding_out(client)
         if displaced is None:
-            raise refusal
+            raise Refusal(429, sentence, {"retry-after": "1"})
         line.remove(displaced)
-        displaced.finish(Answer(refusal.status, error_body(refusal.sentence)))
+        displaced.finish(Answer(429, error_body(sentence)))
 
     def _next_line(self) -> Line | None:
         """Return the line that goes next: of those with a claim, the one with fewer jobs running.
@@ -180,6 +176,13 @@ class Pool:
             worker.begin(Job(LOADING, frame, COLD_SECONDS, method))
 
 
+async def answered(request: Request, pool: Pool, order: Order) -> Answer:
+    """Place an order for a request and wait for the answer."""
+    job = pool.submit(order, client=client_of(request))
+    del order  # the job holds it now, until it is sent
+    return await wait_for(request, pool, job)
+
+
 async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:
     """Wait for the answer; a client that hangs up cancels its job."""
     gone = asyncio.ensure_future(_hang_up(request))
@@ -197,6 +200,11 @@ async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:
 async def _hang_up(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
+
+
+def client_of(request: Request) -> str:
+    """Return who asks, as far as one can tell: the address."""
+    return request.client.host if request.client is not None else ""
 
 
 def too_much_waiting(most: int) -> Refusal:

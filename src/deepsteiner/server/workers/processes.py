@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...run.processes import ENVIRONMENT
 from ..refusals import error_body
 from .frames import REPLY, Reply, pack_request
 from .jobs import Answer, Job
@@ -199,13 +200,7 @@ def _widen(stream: asyncio.StreamWriter | None) -> None:
 
 
 def worker_environment() -> dict[str, str]:
-    """Return the environment of a worker: one thread each, and none that spins while it waits."""
+    """Return the environment of a worker: one thread each, and no windows."""
     paths = [str(SOURCE), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(paths),
-        "NUMBA_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "MPLBACKEND": "Agg",
-    }
+    ours = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join(paths), "MPLBACKEND": "Agg"}
+    return {**os.environ, **ours}

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import json
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,7 +19,11 @@ from ...io import load_instances
 from ...run.monitor import Progress
 from ..intake.json_values import collector_paused
 from ..intake.systems import check_system
+from .frames import pack_json
 from .starts import fitted_start
+
+if TYPE_CHECKING:
+    from .worker import Channel, Task
 
 # Text only: archives could unpack to any size.
 READABLE = ("csv", "tsv", "txt", "json", "jsonl", "geojson", "estein", "stp", "tsp")
@@ -34,28 +36,20 @@ MEDIA_TYPES = {
 }
 
 
-class Channel(Protocol):
-    """What a task sees of its job."""
-
-    def stopped(self) -> bool:
-        """Return whether the job shall end."""
-
-    def report(self, progress: Progress) -> None:
-        """Tell how far the job is."""
-
-
 def solve_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     """Solve; return the solution, the spanning tree's length and the relays asked for."""
     points = arguments["points"]
     start, told = fitted_start(arguments["start"], arguments["method"], points)
     solution = run_solver(arguments, channel, {} if start is None else {"start": start})
-    relays = _relays(solution, arguments["max_edge"], arguments["most_relays"])
-    return _json({**answer(solution, points), "relays": relays, "start": told})
+    relays: list[list[float]] = []
+    if arguments["max_edge"] is not None:
+        extended = _with_relays(solution, arguments["max_edge"], arguments["most_relays"])
+        relays = extended.steiner_points[len(solution.steiner_points) :].tolist()
+    return pack_json({**answer(solution, points), "relays": relays, "start": told})
 
 
 def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any]) -> Solution:
     """Solve as a request asks, within its limit or the server's."""
-    method, limit = arguments["method"], arguments["time_limit"]
     deadline = time.perf_counter() + arguments["most_seconds"]
     out_of_time = False
 
@@ -67,8 +61,8 @@ def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any
 
     solution = solve(
         arguments["points"],
-        method,
-        time_limit=limit,
+        arguments["method"],
+        time_limit=arguments["time_limit"],
         seed=arguments["seed"],
         on_progress=on_progress,
         **arguments["options"],
@@ -87,17 +81,6 @@ def answer(solution: Solution, points: FloatArray) -> dict[str, Any]:
 def spanning_length(points: FloatArray) -> float:
     """Return the length of the minimum spanning tree."""
     return tree_length(points, minimum_spanning_tree(points))
-
-
-def _relays(solution: Solution, max_edge: float | None, most: int) -> list[list[float]]:
-    if max_edge is None:
-        return []
-    with_relays = _with_relays(solution, max_edge, most)
-    count = with_relays.info["relays"]
-    relays: list[list[float]] = with_relays.steiner_points[
-        len(with_relays.steiner_points) - count :
-    ].tolist()
-    return relays
 
 
 def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
@@ -139,7 +122,7 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
         notes.append(f"projected from {crs} to metres")
     plain = np.asarray(points, dtype=np.float64).tolist()
     note = ", ".join(notes)
-    return _json({"points": plain, "crs": crs, "plane_crs": plane_crs, "note": note})
+    return pack_json({"points": plain, "crs": crs, "plane_crs": plane_crs, "note": note})
 
 
 def export_task(arguments: dict[str, Any], channel: Channel) -> bytes:
@@ -182,14 +165,10 @@ def trace_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     solution = run_solver(arguments, channel, {"trace": True})
     records = solution.info.pop("trace")
     trace = readable_trace(arguments["method"], records, solution)
-    return _json({**answer(solution, arguments["points"]), "trace": trace})
+    return pack_json({**answer(solution, arguments["points"]), "trace": trace})
 
 
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
-
-
-TASKS: dict[str, Callable[[dict[str, Any], Channel], bytes]] = {
+TASKS: dict[str, Task] = {
     "solve": solve_task,
     "trace": trace_task,
     "read": read_task,

@@ -83,23 +83,17 @@ def proof(records: Records, solution: Solution) -> dict[str, Any]:
 
 def full_components(solution: Solution) -> list[frozenset[int]]:
     """Return the terminals of every full component: what hangs together through Steiner points."""
-    n = len(solution.terminals)
-    owner = list(range(n + len(solution.steiner_points)))
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    def find(node: int) -> int:
-        while owner[node] != node:
-            owner[node] = node = owner[owner[node]]
-        return node
-
-    components = []
-    for a, b in solution.edges.tolist():
-        if a >= n and b >= n:
-            owner[find(a)] = find(b)
-    around: dict[int, set[int]] = defaultdict(set)
-    for a, b in solution.edges.tolist():
-        if a < n and b < n:
-            components.append(frozenset((a, b)))
-        for terminal, steiner in ((a, b), (b, a)):
-            if terminal < n <= steiner:
-                around[find(steiner)].add(terminal)
-    return components + [frozenset(members) for members in around.values()]
+    n, edges = len(solution.terminals), np.sort(solution.edges, axis=1)
+    inner = edges[edges[:, 0] >= n]  # both of its ends are Steiner points
+    size = n + len(solution.steiner_points)
+    graph = coo_array((np.ones(len(inner)), tuple(inner.T)), shape=(size, size))
+    label = connected_components(graph, directed=False)[1]
+    # An edge between two terminals is a component of its own.
+    owners = np.where(edges[:, 1] >= n, label[edges[:, 1]], size + np.arange(len(edges)))
+    members: dict[int, set[int]] = defaultdict(set)
+    for owner, ends in zip(owners.tolist(), edges.tolist(), strict=True):
+        members[owner].update(end for end in ends if end < n)
+    return list(map(frozenset, members.values()))

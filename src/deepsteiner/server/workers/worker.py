@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
-import json
 import math
 import os
 import pickle
@@ -20,13 +19,15 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any, BinaryIO, NamedTuple
 
 from ...run.monitor import Progress
+from ...run.processes import run_to_end, take_output
 from ..limits import SMALL_BYTES
 from ..logs import LogBudget
 from ..refusals import error_body, explained
-from .frames import REQUEST, Reply, pack_reply
+from .frames import REQUEST, Reply, pack_json, pack_reply
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
@@ -49,7 +50,7 @@ class Channel:
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + REPORT_SECONDS
-            self._worker.reply(self._job, Reply.PROGRESS, 0.0, _json(_progress(progress)))
+            self._worker.reply(self._job, Reply.PROGRESS, 0.0, pack_json(_described(progress)))
 
 
 Task = Callable[[dict[str, Any], Channel], bytes]
@@ -124,44 +125,27 @@ class Worker:
             self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
 
 
-def _progress(progress: Progress) -> dict[str, Any]:
+def _described(progress: Progress) -> dict[str, Any]:
     length, bound = progress.length, progress.lower_bound
-    return {
-        "elapsed": progress.elapsed,
-        "phase": progress.phase,
-        "done": progress.done,
-        "total": progress.total,
-        "length": length,
-        "lower_bound": bound,
-        "gap": (length - bound) / bound if length is not None and bound else None,
-    }
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
+    gap = (length - bound) / bound if length is not None and bound else None
+    return {**asdict(progress), "gap": gap}
 
 
 def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
     """Serve tasks on this process's standard streams; `load` returns them when they are ready."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server
-    target = os.dup(1)
-    # Whatever a library prints must not get between the frames.
-    os.dup2(2, 1)
     tasks: dict[str, Task] = {}
-    worker = Worker(sys.stdin.buffer, target, tasks)
+    worker = Worker(sys.stdin.buffer, take_output(), tasks)
     threading.Thread(target=worker.read, daemon=True).start()
-    try:
+
+    def run() -> None:
         limit_memory(int(sys.argv[1]))
         tasks.update(load())
         gc.collect()
         gc.freeze()  # what is there to stay need not be looked at again
         worker.run()
-    except BrokenPipeError:
-        os._exit(0)
-    except BaseException:
-        # The reading thread holds the input's lock: an ordinary exit would wait for it and abort.
-        traceback.print_exc()
-        os._exit(1)
+
+    run_to_end(run)
 
 
 def limit_memory(most: int) -> None:

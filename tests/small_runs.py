@@ -41,7 +41,7 @@ def small_tours(*changes: str) -> config.PretrainConfig:
 
 
 def trainer_of(chosen, tmp_path):
-    return training.policy_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
+    return training.new_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
 
 
 def gradients(module) -> dict[str, torch.Tensor]:

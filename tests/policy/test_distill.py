@@ -11,8 +11,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from deepsteiner.policy import decoding
-from deepsteiner.policy.candidates import CandidateSpec, candidates
+from deepsteiner.policy.candidates import candidates
 from deepsteiner.policy.environment import Environment
+from deepsteiner.policy.settings import CandidateSpec
 from deepsteiner.policy.spanning import prim
 from deepsteiner.policy.training.instances import random_draws
 from small_runs import assert_same, gradients, small, trainer_of

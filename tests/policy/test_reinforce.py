@@ -8,8 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from deepsteiner.policy.candidates import CandidateSpec, candidates
-from deepsteiner.policy.training import config
+from deepsteiner.policy.candidates import candidates
+from deepsteiner.policy.settings import CRITERIA, CandidateSpec
 from deepsteiner.policy.training.baseline import one_sided_p
 from deepsteiner.policy.training.instances import random_draws
 from small_runs import assert_same, gradients, small, trainer_of
@@ -59,7 +59,7 @@ def plain_edges(points: np.ndarray) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["mst", "knn", "grid"])
-@pytest.mark.parametrize("criterion", config.CRITERIA)
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_reinforce_gradients_equal_a_plain_twin(tmp_path, criterion, kind):
     chosen = small(
         "paper",

@@ -15,15 +15,15 @@ All of them add at most |S| - 2 points, so one or two terminals are finished fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 
 import torch
 from torch import Tensor
 
 from ..core.errors import OptionError
-from .candidates import Candidates, CandidateSpec, candidates
+from .candidates import Candidates, candidates
+from .settings import CRITERIA, CandidateSpec, Criterion
 from .spanning import insert, lookahead, spanning_tree
-from .training.config import CRITERIA, Criterion
 
 # Sums of the same lengths in another order may differ by this many units of rounding.
 _ROUNDING = 16
@@ -52,14 +52,19 @@ class State:
     full: bool
     dense: bool
 
+    @property
+    def visible(self) -> Tensor:
+        """Return (B,): how many points the policy sees, 0 where an instance has stopped."""
+        return self.count * self.active
+
     def take(self, rows: Tensor) -> State:
         """Return the given rows (indices or a mask), repeated or reordered as they stand."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _TENSORS})
+        return replace(self, **{name: getattr(self, name)[rows] for name in TENSORS})
 
     def put(self, rows: Tensor, other: State) -> State:
         """Return this state with the given rows (indices) replaced by the rows of `other`."""
         changed = {}
-        for name in _TENSORS:
+        for name in TENSORS:
             own = getattr(self, name).clone()
             own[rows] = getattr(other, name)
             changed[name] = own
@@ -72,21 +77,26 @@ class State:
         return replace(self.take(rows), dense=self.full), rows
 
 
-_TENSORS = tuple(
-    field.name for field in fields(State) if field.name not in ("width", "full", "dense")
-)
+# The fields that have a row for every instance.
+TENSORS = tuple(one.name for one in fields(State) if one.name not in ("width", "full", "dense"))
 
 
+@dataclass(frozen=True)
 class Environment:
     """The rules: which candidates there are, and when an instance stops."""
 
-    def __init__(
-        self, spec: CandidateSpec | None = None, criterion: Criterion = "inference"
-    ) -> None:
-        if criterion not in CRITERIA:
-            raise OptionError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
-        self.spec = spec or CandidateSpec()
-        self.criterion = criterion
+    spec: CandidateSpec = field(default_factory=CandidateSpec)
+    criterion: Criterion = "inference"
+
+    def __post_init__(self) -> None:
+        if self.criterion not in CRITERIA:
+            raise OptionError(
+                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}"
+            )
+
+    def most_steps(self, size: int) -> int:
+        """Return after how many steps all instances of at most `size` points have stopped."""
+        return min(size - 2, 1) if self.criterion == "first_selection" else size - 2
 
     def reset(self, points: Tensor, count: Tensor | None = None) -> State:
         """Begin with terminals (B, n, 2), of which the first `count` (B,) of each row are real."""
@@ -118,26 +128,16 @@ class Environment:
 
         Instances that have stopped have none.
         """
-        width = state.width
-        found = candidates(
-            state.points[:, :width],
-            self.visible(state),
-            state.edges[:, : width - 1],
-            self.spec,
-        )
+        points, edges = state.points[:, : state.width], state.edges[:, : state.width - 1]
+        found = candidates(points, state.visible, edges, self.spec)
         mask = found.mask & state.active[:, None]
         return replace(found, mask=mask, full=state.full, dense=state.dense)
 
-    def visible(self, state: State) -> Tensor:
-        """Return (B,): how many points the policy sees, 0 where an instance has stopped."""
-        return state.count * state.active
-
-    def lookahead(self, state: State, found: Candidates | None = None) -> Tensor:
+    def lookahead(self, state: State, found: Candidates) -> Tensor:
         """Return (B, C): how much shorter each candidate would make the tree, -inf where none is.
 
         This is the reward of every possible step at once.
         """
-        found = self.candidates(state) if found is None else found
         width = state.width
         return lookahead(
             state.points[:, :width],
@@ -148,12 +148,11 @@ class Environment:
             found.mask,
         )
 
-    def step(self, state: State, choice: Tensor, found: Candidates | None = None) -> State:
-        """Add the chosen candidate (B,) to every active instance, as the criterion has it.
+    def step(self, state: State, choice: Tensor, found: Candidates) -> State:
+        """Add the chosen one (B,) of the state's candidates to every active instance.
 
-        `found` are the candidates that `candidates(state)` gave; without them they are made anew.
+        The criterion says which instances then go on.
         """
-        found = self.candidates(state) if found is None else found
         room = state.points.shape[1]
         width = min(state.width + 1, room)
         new = found.points.gather(1, choice[:, None, None].expand(-1, 1, 2))[:, 0]

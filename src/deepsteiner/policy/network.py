@@ -18,21 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..core.errors import OptionError
 from .candidates import Candidates
-from .training.config import Decoder, Inputs, Norm
+from .settings import NetworkConfig
 from .training.group import sum_over_processes
 
-NORMS: tuple[Norm, ...] = get_args(Norm)
-INPUTS: tuple[Inputs, ...] = get_args(Inputs)
-DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
 # without any candidate give no NaN.
@@ -41,35 +35,6 @@ _HIDDEN_LOGIT = -1e9
 _PIECE = 1 << 20
 
 Pause = Callable[[], None]
-
-
-@dataclass(frozen=True)
-class NetworkConfig:
-    """The architecture; the defaults are the paper's."""
-
-    layers: int = 5
-    dim: int = 128
-    heads: int = 8
-    ff: int = 512
-    norm: Norm = "batch"
-    inputs: Inputs = "raw"
-    decoder: Decoder = "paper"
-
-    def __post_init__(self) -> None:
-        for name in ("layers", "dim", "heads", "ff"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise OptionError(f"network {name} must be an integer of at least 1, got {value!r}")
-        if self.dim % self.heads:
-            raise OptionError(
-                f"network dim must be a multiple of heads, got dim={self.dim}, heads={self.heads}"
-            )
-        for name, known in (("norm", NORMS), ("inputs", INPUTS), ("decoder", DECODERS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise OptionError(
-                    f"network {name} must be one of {', '.join(known)}, got {value!r}"
-                )
 
 
 class MaskedBatchNorm(nn.BatchNorm1d):

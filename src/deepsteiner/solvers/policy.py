@@ -25,8 +25,8 @@ from ..run.monitor import Monitor
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..policy.decoding import Player, Report
     from ..policy.environment import State
+    from ..policy.rollout import Player, Report
 
 # More tokens (points and candidates, at the last step) than this would take minutes a step.
 TOKEN_LIMIT = 20_000
@@ -310,7 +310,7 @@ def _player(options: Options, device: Place) -> Player:
     """Return the model ready to play on a device."""
     load_torch("method 'policy'")
     from ..policy.checkpoint import candidate_spec
-    from ..policy.decoding import Player
+    from ..policy.rollout import Player
 
     policy, meta = _loaded(read_model(options.model, "policy"), device)
     precision = options.precision

@@ -156,8 +156,7 @@ def test_images_are_the_eight_symmetries_of_the_unit_square():
 def test_augmentation_takes_the_best_image():
     player = Player(build(), SPEC)
     start = player.rules.reset(instances(10, 6))
-    many, image = decoding.images(start)
-    each = decoding.greedy(player, many, image)
+    each = decoding.greedy(player, decoding.images(start))
     best = decoding.best_of(each, 8)
     assert torch.equal(best.length, each.length.view(10, 8).amin(dim=1))
     assert torch.equal(each.length[::8], decoding.greedy(player, start).length)
@@ -381,9 +380,9 @@ def test_instances_that_fit_the_training_box_are_seen_as_they_are(folder):
     seen = []
     original = Player.score
 
-    def spy(self, state, found, image=None):
+    def spy(self, state, found):
         seen.append(state.points[0, :8].numpy().copy())
-        return original(self, state, found, image)
+        return original(self, state, found)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Player, "score", spy)

@@ -9,7 +9,6 @@ from functools import cache
 import torch
 from torch import Tensor
 
-from ..core.errors import OptionError
 from .settings import CandidateSpec
 
 
@@ -34,15 +33,11 @@ class Candidates:
         return replace(self, points=self.points[rows], mask=self.mask[rows], ends=self.ends[rows])
 
 
-def candidates(
-    points: Tensor, count: Tensor, edges: Tensor | None, spec: CandidateSpec
-) -> Candidates:
+def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec) -> Candidates:
     """Return the candidates of every row; `edges` are the spanning trees (for kind "mst")."""
     if spec.kind == "grid":
         return _grid(points, count, spec)
     if spec.kind == "mst":
-        if edges is None:
-            raise OptionError("candidates of kind 'mst' need the edges of the spanning trees")
         pairs = edges
         mask = torch.arange(1, edges.shape[1] + 1, device=points.device) < count[:, None]
     elif spec.kind == "knn":

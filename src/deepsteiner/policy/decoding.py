@@ -14,7 +14,7 @@ from torch import Tensor
 from . import graphs
 from .candidates import Candidates
 from .environment import Environment, State
-from .rollout import Chooser, Player, Report, turns
+from .rollout import Chooser, Player, turns
 from .sampling import choose, likeliest
 
 IMAGES = 8
@@ -23,23 +23,15 @@ _SAME_LENGTH = 1e-12
 
 
 @torch.inference_mode()
-def greedy(
-    player: Player, state: State, image: Tensor | None = None, report: Report | None = None
-) -> State:
+def greedy(player: Player, state: State) -> State:
     """Run Algorithm 1: the likeliest candidate, until the tree would get longer."""
-    if image is None and graphs.suits(player, state):
-        return graphs.greedy(player, state, report)
-    return _roll_out(player, state, lambda scores, rows, step: likeliest(scores), image, report)
+    if graphs.suits(player, state):
+        return graphs.greedy(player, state)
+    return _roll_out(player, state, lambda scores, rows, step: likeliest(scores))
 
 
 @torch.inference_mode()
-def sample(
-    player: Player,
-    state: State,
-    draws: Tensor,
-    image: Tensor | None = None,
-    report: Report | None = None,
-) -> State:
+def sample(player: Player, state: State, draws: Tensor) -> State:
     """Return the best of k trees whose steps are drawn.
 
     `draws` (B, k, steps) are numbers in [0, 1); where one is negative, the likeliest candidate is
@@ -52,29 +44,21 @@ def sample(
         drawn = flat[rows, step]
         return torch.where(drawn < 0, likeliest(scores), choose(scores, drawn))
 
-    image = None if image is None else image.repeat_interleave(number)
-    return best_of(_roll_out(player, repeated(state, number), pick, image, report), number)
+    return best_of(_roll_out(player, repeated(state, number), pick), number)
 
 
 @torch.inference_mode()
-def beam(
-    player: Player,
-    state: State,
-    width: int,
-    image: Tensor | None = None,
-    report: Report | None = None,
-) -> State:
+def beam(player: Player, state: State, width: int) -> State:
     """Keep the `width` shortest trees, each extended by its `width` likeliest candidates.
 
     A width of 1 is Algorithm 1.
     """
     best, current, held = state, state, 1
     for step in range(state.width - 2):
-        if not bool(current.active.any()) or not (report is None or report(step, best)):
+        if not bool(current.active.any()) or not player.goes_on(step, best):
             break
         found = player.rules.candidates(current)
-        seen = None if image is None else image.repeat_interleave(held)
-        scores = player.score(current, found, seen)
+        scores = player.score(current, found)
         children, taken = _children(player.rules, current, found, scores, width)
         best = shorter(best, best_of(children, held * taken))
         current, held = _survivors(children, held * taken, width)
@@ -106,10 +90,10 @@ def replay(player: Player, state: State, added: Tensor) -> list[tuple[Candidates
     return steps
 
 
-def images(state: State) -> tuple[State, Tensor]:
-    """Return every instance eight times, and the image in which each copy is to be seen."""
+def images(state: State) -> State:
+    """Return every instance eight times, each copy to be seen in another image."""
     image = torch.arange(IMAGES, device=state.count.device).repeat(len(state.count))
-    return repeated(state, IMAGES), image
+    return replace(repeated(state, IMAGES), image=image)
 
 
 def repeated(state: State, number: int) -> State:
@@ -125,16 +109,14 @@ def best_of(state: State, number: int) -> State:
     return state.take(first + lengths.argmin(dim=1))
 
 
-def _roll_out(
-    player: Player, state: State, pick: Chooser, image: Tensor | None, report: Report | None
-) -> State:
+def _roll_out(player: Player, state: State, pick: Chooser) -> State:
     """Play to the end, or until the report says no."""
     result = state
 
     def go_on(step: int) -> bool:
-        return report is None or report(step, result)
+        return player.goes_on(step, result)
 
-    for turn in turns(player, state, pick, image=image, go_on=go_on):
+    for turn in turns(player, state, pick, go_on=go_on):
         result = result.put(turn.rows, turn.after)
     return result
 

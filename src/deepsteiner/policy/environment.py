@@ -15,7 +15,7 @@ All of them add at most |S| - 2 points, so one or two terminals are finished fro
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
@@ -37,7 +37,8 @@ class State:
     `edges`, `weights` are the spanning trees (see `spanning`) and `length` their lengths. `steps`
     counts the added points. `active` marks the instances that go on. `width` bounds `count`;
     `full` says that all active instances have exactly `width` points, and `dense` that, besides,
-    all are active: these three are known without asking the device.
+    all are active: these three are known without asking the device. Where `image` (B,) is given,
+    the policy sees each instance in that image, 0..7, of the unit square's symmetries.
     """
 
     points: Tensor
@@ -51,6 +52,7 @@ class State:
     width: int
     full: bool
     dense: bool
+    image: Tensor | None = None
 
     @property
     def visible(self) -> Tensor:
@@ -59,7 +61,8 @@ class State:
 
     def take(self, rows: Tensor) -> State:
         """Return the given rows (indices or a mask), repeated or reordered as they stand."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in TENSORS})
+        taken = {name: getattr(self, name)[rows] for name in TENSORS}
+        return replace(self, **taken, image=None if self.image is None else self.image[rows])
 
     def put(self, rows: Tensor, other: State) -> State:
         """Return this state with the given rows (indices) replaced by the rows of `other`."""
@@ -77,15 +80,15 @@ class State:
         return replace(self.take(rows), dense=self.full), rows
 
 
-# The fields that have a row for every instance.
-TENSORS = tuple(one.name for one in fields(State) if one.name not in ("width", "full", "dense"))
+# The fields that have a row for every instance and change from step to step.
+TENSORS = tuple(field.name for field in fields(State) if field.type == "Tensor")
 
 
 @dataclass(frozen=True)
 class Environment:
     """The rules: which candidates there are, and when an instance stops."""
 
-    spec: CandidateSpec = field(default_factory=CandidateSpec)
+    spec: CandidateSpec = CandidateSpec()  # noqa: RUF009 - frozen
     criterion: Criterion = "inference"
 
     def __post_init__(self) -> None:
@@ -110,17 +113,17 @@ class Environment:
         padded[:, :size] = points * real[:, :, None]
         edges, weights = spanning_tree(padded[:, :size], count)
         return State(
-            padded,
-            count,
-            count,
-            _padded(edges, room - 1),
-            _padded(weights, room - 1),
-            weights.sum(dim=1),
-            count > 2,
-            torch.zeros_like(count),
-            size,
-            everywhere,
-            everywhere and size > 2,
+            points=padded,
+            count=count,
+            terminals=count,
+            edges=_padded(edges, room - 1),
+            weights=_padded(weights, room - 1),
+            length=weights.sum(dim=1),
+            active=count > 2,
+            steps=torch.zeros_like(count),
+            width=size,
+            full=everywhere,
+            dense=everywhere and size > 2,
         )
 
     def candidates(self, state: State) -> Candidates:
@@ -167,18 +170,17 @@ class Environment:
         elif self.criterion != "all_selection":
             going = going & ~longer
         choose = moved[:, None, None]
-        return State(
-            torch.where(choose, _padded(points, room), state.points),
-            state.count + moved,
-            state.terminals,
-            torch.where(choose, _padded(edges, room - 1), state.edges),
-            torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
-            torch.where(moved, length, state.length),
-            going,
-            steps,
-            width,
-            state.full,
-            state.dense and self.criterion == "all_selection",
+        return replace(
+            state,
+            points=torch.where(choose, _padded(points, room), state.points),
+            count=state.count + moved,
+            edges=torch.where(choose, _padded(edges, room - 1), state.edges),
+            weights=torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
+            length=torch.where(moved, length, state.length),
+            active=going,
+            steps=steps,
+            width=width,
+            dense=state.dense and self.criterion == "all_selection",
         )
 
 

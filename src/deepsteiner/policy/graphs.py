@@ -30,13 +30,13 @@ _lock = threading.RLock()
 
 def suits(player: Player, state: State) -> bool:
     """Say whether the games of a batch can be recorded: on CUDA, all of one size, not too large."""
-    if not (player.graphs and state.points.is_cuda and state.dense):
+    if not (player.graphs and state.points.is_cuda and state.dense and state.image is None):
         return False
     room = state.points.shape[1]
     return len(state.points) * (room + player.spec.number(room)) <= LARGEST
 
 
-def greedy(player: Player, state: State, report: Report | None = None) -> State:
+def greedy(player: Player, state: State) -> State:
     """Run Algorithm 1 on a batch that `suits`; the same trees as `decoding.greedy`."""
     with _lock:
         points = state.points
@@ -48,14 +48,14 @@ def greedy(player: Player, state: State, report: Report | None = None) -> State:
         _recordings[key] = recording
         while len(_recordings) > KEPT:
             _recordings.popitem(last=False)
-        return recording.play(state, report)
+        return recording.play(state, player.report)
 
 
 class Recording:
     """The steps of one batch shape. Holds the policy, whose identity is part of the key."""
 
     def __init__(self, player: Player, state: State) -> None:
-        self._player = replace(player, pause=None)
+        self._player = replace(player, pause=None, report=None)
         self._rules = player.rules
         self._width = state.width
         self._tensors = {name: getattr(state, name).clone() for name in TENSORS}

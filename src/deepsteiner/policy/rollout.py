@@ -27,15 +27,16 @@ Report = Callable[[int, State], bool]
 class Player:
     """A policy at the table: its network, its candidates, and the precision it computes in.
 
-    The network calls `pause` every now and then. With `graphs`, greedy games of small batches on
-    CUDA are recorded and replayed. `criterion` ends the games: Algorithm 1's, unless a training
-    has another.
+    The network calls `pause` every now and then, and a search `report` before every step. With
+    `graphs`, greedy games of small batches on CUDA are recorded and replayed. `criterion` ends the
+    games: Algorithm 1's, unless a training has another.
     """
 
     policy: nn.Module
     spec: CandidateSpec
     precision: str = "float32"
     pause: Pause | None = None
+    report: Report | None = None
     graphs: bool = False
     criterion: Criterion = "inference"
 
@@ -44,12 +45,16 @@ class Player:
         """The environment of its games."""
         return Environment(self.spec, self.criterion)
 
-    def score(self, state: State, found: Candidates, image: Tensor | None = None) -> Tensor:
-        """Return the log-probabilities (B, C), the network seeing `image` (B,) of each instance."""
+    def goes_on(self, step: int, state: State) -> bool:
+        """Report the trees before a step; return whether it is to be taken."""
+        return self.report is None or self.report(step, state)
+
+    def score(self, state: State, found: Candidates) -> Tensor:
+        """Return the log-probabilities (B, C) of a state's candidates."""
         points = state.points[:, : state.width]
-        if image is not None:
-            points = turned(points, image)
-            found = replace(found, points=turned(found.points, image))
+        if state.image is not None:
+            points = turned(points, state.image)
+            found = replace(found, points=turned(found.points, state.image))
         with autocast(points.device, self.precision):
             scores: Tensor = self.policy(points, state.visible, found, self.pause)
         return scores
@@ -83,8 +88,6 @@ def turns(
     player: Player,
     state: State,
     pick: Chooser,
-    *,
-    image: Tensor | None = None,
     group: Group | None = None,
     go_on: Callable[[int], bool] = lambda step: True,
 ) -> Iterator[Turn]:
@@ -106,7 +109,7 @@ def turns(
         if len(rows) == 0 or not go_on(step):
             return
         found = rules.candidates(state)
-        log_probs = player.score(state, found, None if image is None else image[rows])
+        log_probs = player.score(state, found)
         choice = pick(log_probs, rows, step)
         after = rules.step(state, choice, found)
         yield Turn(rows, state, log_probs, choice, after)
@@ -126,7 +129,7 @@ def play(
 
     start = player.rules.reset(instances.points, instances.count)
     length, likelihood = start.length, torch.zeros_like(start.length)
-    for turn in turns(player, start, pick, group=group):
+    for turn in turns(player, start, pick, group):
         taken = turn.log_probs.gather(1, turn.choice[:, None])[:, 0].to(likelihood.dtype)
         likelihood = likelihood.index_add(0, turn.rows, taken.where(turn.before.active, 0.0))
         length = length.index_copy(0, turn.rows, turn.after.length)

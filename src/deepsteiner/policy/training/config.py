@@ -128,6 +128,11 @@ class RunConfig:
                 f"train.batch must be at most data.instances = {self.data.instances}, "
                 f"got {self.train.batch}"
             )
+        if self.reinforce.expectation and self.train.criterion != "first_selection":
+            raise OptionError(
+                f"reinforce.expectation needs train.criterion = 'first_selection', "
+                f"got {self.train.criterion!r}"
+            )
 
 
 @dataclass(frozen=True)
@@ -136,14 +141,6 @@ class Config(RunConfig):
 
     candidates: CandidateSpec = field(default_factory=CandidateSpec)
     distill: DistillConfig = field(default_factory=DistillConfig)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.reinforce.expectation and self.train.criterion != "first_selection":
-            raise OptionError(
-                f"reinforce.expectation needs train.criterion = 'first_selection', "
-                f"got {self.train.criterion!r}"
-            )
 
 
 @dataclass(frozen=True)

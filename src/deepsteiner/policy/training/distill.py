@@ -53,28 +53,27 @@ class Distill(Objective):
             state, found, saving, draws, playing = self._worth_playing(state, draws)
             if not self._anyone_plays(saving):
                 break
-            log_probs = _at(self.player.score(state, found), playing).to(saving.dtype)
+            log_probs = self.player.score(state, found)[playing].to(saving.dtype)
             best, teacher = saving.max(dim=1)
             losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
-            choice = self._choose(log_probs.detach(), _at(draws, playing), depth)
+            choice = self._choose(log_probs.detach(), draws[playing], depth)
             gained = saving.gather(1, choice[:, None])[:, 0]
             captured.append((gained.clamp(min=0.0) / best).sum())
             states += len(saving)
             if depth + 1 < deepest:
-                choice = torch.where(gained > 0, choice, teacher)
-                if playing is not None:
-                    choice = choice.new_zeros(len(draws)).index_copy(0, playing, choice)
-                state = self.rules.step(state, choice, found)
+                choices = choice.new_zeros(len(draws))
+                choices[playing] = torch.where(gained > 0, choice, teacher)
+                state = self.rules.step(state, choices, found)
         return self._mean(losses, captured, states, instances)
 
     def _worth_playing(
         self, state: State, draws: Tensor
-    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | None]:
+    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | slice]:
         """Leave only the games in which a candidate saves something.
 
         Return (state, candidates, savings, draws, rows). Games that have ended leave the batch,
-        and `rows` is None; where processes play together they stay, inactive, and savings are
-        those of the `rows` that play on.
+        and `rows` are all that remain; where processes play together they stay, inactive, and
+        savings are those of the `rows` that play on.
         """
         with torch.no_grad():
             found = self.rules.candidates(state)
@@ -86,7 +85,7 @@ class Distill(Objective):
             masked = replace(found, mask=found.mask & going[:, None], dense=False)
             return replace(state, active=going, dense=False), masked, saving[rows], draws, rows
         some = replace(found.take(rows), dense=found.full)
-        return state.take(rows), some, saving[rows], draws[rows], None
+        return state.take(rows), some, saving[rows], draws[rows], slice(None)
 
     @property
     def _together(self) -> bool:
@@ -118,10 +117,6 @@ class Distill(Objective):
             "states_per_instance": number / len(instances),
         }
         return torch.stack(losses).sum() / mean_number
-
-
-def _at(values: Tensor, rows: Tensor | None) -> Tensor:
-    return values if rows is None else values[rows]
 
 
 def divergence(log_probs: Tensor, saving: Tensor, best: Tensor, temperature: float) -> Tensor:

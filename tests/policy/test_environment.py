@@ -269,21 +269,6 @@ def test_going_keeps_the_active_rows():
     assert not back.dense
 
 
-BAD_SPECS = [
-    ({"kind": "star"}, "kind must be one of mst, knn, all, grid, got 'star'"),
-    ({"extent": "world"}, "extent must be one of box, unit, got 'world'"),
-    ({"k_star": 0}, "k_star must be an integer from 1 to 1000, got 0"),
-    ({"grid": 2.5}, "grid must be an integer from 1 to 1000, got 2.5"),
-    ({"k_neighbors": True}, "k_neighbors must be an integer from 1 to 1000, got True"),
-]
-
-
-@pytest.mark.parametrize(("fields", "message"), BAD_SPECS)
-def test_bad_specs_are_refused(fields, message):
-    with pytest.raises(OptionError, match=message):
-        CandidateSpec(**fields)
-
-
 def test_bad_criteria_and_devices_are_refused():
     with pytest.raises(OptionError, match="criterion must be one of first_increment"):
         Environment(criterion="never")

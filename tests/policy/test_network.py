@@ -10,7 +10,6 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra [learn]")
 
-from deepsteiner.core.errors import OptionError  # noqa: E402
 from deepsteiner.policy.environment import Environment  # noqa: E402
 from deepsteiner.policy.network import MaskedBatchNorm, Policy, edge_features  # noqa: E402
 from deepsteiner.policy.settings import CandidateSpec, NetworkConfig  # noqa: E402
@@ -224,19 +223,3 @@ def test_half_precision_stays_close():
     with torch.autocast("cpu", dtype=torch.bfloat16):
         chances = log_probs(policy, stopped, environment.candidates(stopped))
     assert chances.isfinite().all()
-
-
-BAD_CONFIGS = [
-    ({"layers": 0}, "layers must be an integer of at least 1, got 0"),
-    ({"dim": 100}, r"network\.dim must be a multiple of network\.heads, got 100 and 8"),
-    ({"norm": "none"}, "norm must be one of batch, layer, got 'none'"),
-    ({"inputs": 3}, "inputs must be one of raw, edge, got 3"),
-    ({"decoder": "x"}, "decoder must be one of paper, released, got 'x'"),
-    ({"ff": True}, "ff must be an integer of at least 1, got True"),
-]
-
-
-@pytest.mark.parametrize(("fields", "message"), BAD_CONFIGS)
-def test_bad_configurations_are_refused(fields, message):
-    with pytest.raises(OptionError, match=message):
-        NetworkConfig(**fields)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..core.errors import OptionError
 from .candidates import Candidates, candidates
@@ -108,12 +109,11 @@ class Environment:
         if count is None:
             count = torch.full((batch,), size, device=points.device)
         room = max(2 * size - 2, size)
-        padded = points.new_zeros((batch, room, 2))
         real = torch.arange(size, device=points.device) < count[:, None]
-        padded[:, :size] = points * real[:, :, None]
-        edges, weights = spanning_tree(padded[:, :size], count)
+        points = points * real[:, :, None]
+        edges, weights = spanning_tree(points, count)
         return State(
-            points=padded,
+            points=_padded(points, room),
             count=count,
             terminals=count,
             edges=_padded(edges, room - 1),
@@ -185,9 +185,6 @@ class Environment:
 
 
 def _padded(tensor: Tensor, size: int) -> Tensor:
-    """Return the tensor with zeros behind its second dimension."""
-    missing = size - tensor.shape[1]
-    if missing == 0:
-        return tensor
-    shape = (tensor.shape[0], missing, *tensor.shape[2:])
-    return torch.cat((tensor, tensor.new_zeros(shape)), dim=1)
+    """Return the tensor with zeros added to its second dimension, up to a size."""
+    others = (0, 0) * (tensor.dim() - 2)
+    return functional.pad(tensor, (*others, 0, size - tensor.shape[1]))

@@ -44,6 +44,10 @@ class MaskedBatchNorm(nn.BatchNorm1d):
     """
 
     across_processes: bool = False
+    momentum: float
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Normalise every token; without a mask, all of them make the statistics."""
@@ -56,13 +60,10 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         return (flat * scale + shift).to(tokens.dtype).view(tokens.shape)
 
     def _statistics(self, flat: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        if mask is None:
-            weight = flat.new_ones((len(flat), 1))
-        else:
+        weight = flat.new_ones((len(flat), 1))
+        if mask is not None:
             weight = mask.reshape(-1, 1).to(flat.dtype)
         # The running mean is a good centre: sums of squares around it lose no digits.
-        assert self.running_mean is not None
-        assert self.running_var is not None
         centre = self.running_mean.to(flat.dtype).clone()
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
@@ -78,12 +79,9 @@ class MaskedBatchNorm(nn.BatchNorm1d):
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
-        momentum = 0.1 if self.momentum is None else self.momentum
-        assert self.num_batches_tracked is not None
         self.num_batches_tracked += 1
         for kept, value in ((self.running_mean, mean), (self.running_var, variance)):
-            assert kept is not None
-            kept.lerp_(value.to(kept.dtype), momentum)
+            kept.lerp_(value.to(kept.dtype), self.momentum)
 
 
 class TokenLayerNorm(nn.LayerNorm):

@@ -22,23 +22,25 @@ from torch import Tensor
 from deepsteiner.policy import checkpoint
 from deepsteiner.policy.environment import Environment, State
 from deepsteiner.policy.network import Policy
-from deepsteiner.policy.rollout import most_steps, score
+from deepsteiner.policy.rollout import Player
+from deepsteiner.policy.settings import CandidateSpec
 
 SETS = {"D1": "u10", "D2": "u20"}
 CHUNK = 50
 HEADER = ["model", "tree", "best first", "first", "share", "points", "Algorithm 1", "as many best"]
 
 
-def lengths(policy: Policy, spec: checkpoint.CandidateSpec, points: Tensor) -> dict[str, Tensor]:
+def lengths(policy: Policy, spec: CandidateSpec, points: Tensor) -> dict[str, Tensor]:
     """Return the lengths (B,) after each kind of play, and the number of points added."""
-    rules = Environment(spec, "inference")
-    start = rules.reset(points)
-    saving = rules.lookahead(start)
-    chosen = score(policy, rules, start, rules.candidates(start)).argmax(dim=1)
-    end = start
-    for _ in range(most_steps(rules, points.shape[1])):
+    player = Player(policy, spec)
+    rules = player.rules
+    start = end = rules.reset(points)
+    found = rules.candidates(start)
+    saving = rules.lookahead(start, found)
+    chosen = player.score(start, found).argmax(dim=1)
+    for _ in range(rules.most_steps(points.shape[1])):
         found = rules.candidates(end)
-        end = rules.step(end, score(policy, rules, end, found).argmax(dim=1), found)
+        end = rules.step(end, player.score(end, found).argmax(dim=1), found)
     return {
         "tree": start.length,
         "best first": start.length - saving.amax(dim=1),

@@ -20,12 +20,12 @@ from common import print_table
 
 from deepsteiner.core.models import shipped_models
 from deepsteiner.policy import checkpoint, decoding, graphs, spanning
-from deepsteiner.policy.candidates import CandidateSpec, candidates
-from deepsteiner.policy.decoding import Player
+from deepsteiner.policy.candidates import candidates
 from deepsteiner.policy.device import resolve
 from deepsteiner.policy.environment import Environment
-from deepsteiner.policy.network import NetworkConfig, Policy
-from deepsteiner.policy.sampling import autocast
+from deepsteiner.policy.network import Policy
+from deepsteiner.policy.rollout import Player
+from deepsteiner.policy.settings import CandidateSpec, NetworkConfig
 
 MODEL = "mst-d1"
 
@@ -90,8 +90,8 @@ def check_device_trees(device: torch.device, player: Player) -> None:
 class Guided(Player):
     """A player whose network decides nothing: the best one-step saving overrules it."""
 
-    def score(self, state, found, image=None):
-        scores = super().score(state, found, image)
+    def score(self, state, found):
+        scores = super().score(state, found)
         return scores * 0.0 + 1000.0 * self.rules.lookahead(state, found).to(scores.dtype)
 
 
@@ -181,7 +181,8 @@ def distillation_row(player: Player, device: torch.device, batch: int) -> list[o
     """Time the whole step: states of depth 0 to 3, lookahead of all candidates, loss, Adam."""
     policy = Policy(player.policy.config).to(device).train()
     optimizer = torch.optim.Adam(policy.parameters(), lr=1e-4, fused=device.type == "cuda")
-    rules = Environment(player.spec, "all_selection")
+    learner = replace(player, policy=policy, criterion="all_selection")
+    rules = learner.rules
 
     def steps() -> None:
         state = rules.reset(uniform(batch, 10, device))
@@ -189,8 +190,7 @@ def distillation_row(player: Player, device: torch.device, batch: int) -> list[o
             found = rules.candidates(state)
             saving = rules.lookahead(state, found)
             target = (saving / (0.1 * saving.amax(dim=1, keepdim=True).clamp(min=1e-6))).softmax(1)
-            with autocast(device, player.precision):
-                scores = policy(state.points[:, : state.width], rules.visible(state), found)
+            scores = learner.score(state, found)
             optimizer.zero_grad(set_to_none=True)
             (-(target * scores).sum() / batch).backward()
             torch.nn.utils.clip_grad_norm_(policy.parameters(), 1.0)

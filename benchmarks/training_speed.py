@@ -34,7 +34,7 @@ def epoch_seconds(name: str, device: str, share: float, precision: str) -> str:
     settings = [*SETTINGS.get(name, []), f"train.precision={precision}", "validation.instances=8"]
     chosen = config.load(REINFORCE[name], settings)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = training.policy_trainer(chosen, training.open_place(folder, device))
+        trainer = training.new_trainer(chosen, training.open_place(folder, device))
     where = trainer.stream.device
     steps = max(2, round(share * trainer.stream.steps_per_epoch))
     trainer.stream.steps_per_epoch = steps
@@ -61,7 +61,7 @@ def distill_rate(name: str, device: str, batch: int, compiled: bool, seconds: fl
         settings.append("train.precision=float32")
     chosen = config.load([name], settings)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = training.policy_trainer(chosen, training.open_place(folder, device))
+        trainer = training.new_trainer(chosen, training.open_place(folder, device))
     where = trainer.stream.device
     started = time.perf_counter()
     warm = 1 if device == "cpu" else 10
@@ -115,7 +115,7 @@ def tour_rate(device: str, batch: int, seconds: float) -> str:
         settings.append("train.precision=float32")
     chosen = config.load(["tsp20"], settings, config.PretrainConfig)
     with tempfile.TemporaryDirectory() as folder:
-        trainer = training.tour_trainer(chosen, training.open_place(folder, device))
+        trainer = training.new_trainer(chosen, training.open_place(folder, device))
     where = trainer.stream.device
     trainer.stream.steps_per_epoch = 5
     trainer.objective.begin_epoch(1)

@@ -1,9 +1,10 @@
-"""Trainings that take a moment, and how their gradients are compared: what several tests share."""
+"""Trainings that take a moment, gradients compared, a plain tree: what several tests share."""
 
 # ruff: noqa: E402 - training needs torch, which is an extra
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -41,7 +42,7 @@ def small_tours(*changes: str) -> config.PretrainConfig:
 
 
 def trainer_of(chosen, tmp_path):
-    return training.policy_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
+    return training.new_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
 
 
 def gradients(module) -> dict[str, torch.Tensor]:
@@ -52,3 +53,15 @@ def assert_same(left, right, tolerance) -> None:
     assert left.keys() == right.keys()
     for name, value in left.items():
         torch.testing.assert_close(value, right[name], rtol=tolerance, atol=tolerance)
+
+
+def tree_length(points: np.ndarray) -> float:
+    """Prim's algorithm, as slowly and plainly as can be."""
+    inside, total = [0], 0.0
+    while len(inside) < len(points):
+        outside = [k for k in range(len(points)) if k not in inside]
+        pairs = [(float(np.hypot(*(points[a] - points[b]))), b) for a in inside for b in outside]
+        length, new = min(pairs)
+        total += length
+        inside.append(new)
+    return total

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from itertools import product
 
 import pytest
@@ -68,11 +69,12 @@ def test_files_extend_files_and_overrides_come_last(tmp_path):
     assert (chosen.candidates.kind, chosen.data.name) == ("knn", "D3")
 
 
-def test_configurations_survive_json():
+def test_configurations_survive_json(tmp_path):
     chosen = config.load(["mst-d1"], ["train.start=some/folder", "train.learning_rate=1"])
     assert chosen.train.learning_rate == 1.0
-    assert config.from_tables(json.loads(json.dumps(config.as_tables(chosen)))) == chosen
-    assert config.load_over(config.as_tables(chosen), ["train.epochs=9"]).train.epochs == 9
+    (tmp_path / "config.json").write_text(json.dumps(asdict(chosen)))
+    assert config.load_run(tmp_path) == chosen
+    assert config.load_run(tmp_path, ["train.epochs=9"]).train.epochs == 9
 
 
 @pytest.mark.parametrize(

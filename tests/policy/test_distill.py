@@ -11,24 +11,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from deepsteiner.policy import decoding
-from deepsteiner.policy.candidates import CandidateSpec, candidates
+from deepsteiner.policy.candidates import candidates
 from deepsteiner.policy.environment import Environment
+from deepsteiner.policy.settings import CandidateSpec
 from deepsteiner.policy.spanning import prim
 from deepsteiner.policy.training.instances import random_draws
-from small_runs import assert_same, gradients, small, trainer_of
-
-
-def tree_length(points: np.ndarray) -> float:
-    """Prim's algorithm, as slowly and plainly as can be."""
-    inside, total = [0], 0.0
-    while len(inside) < len(points):
-        outside = [k for k in range(len(points)) if k not in inside]
-        length, new = min(
-            (float(np.hypot(*(points[a] - points[b]))), b) for a in inside for b in outside
-        )
-        total += length
-        inside.append(new)
-    return total
+from small_runs import assert_same, gradients, small, trainer_of, tree_length
 
 
 def plain_states(policy, spec, terminals, settings, draws):

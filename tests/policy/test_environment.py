@@ -15,9 +15,10 @@ from deepsteiner.core.trees import tree_length  # noqa: E402
 from deepsteiner.geometry.candidates import CandidateOptions, candidate_points  # noqa: E402
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree  # noqa: E402
 from deepsteiner.policy import spanning  # noqa: E402
-from deepsteiner.policy.candidates import CandidateSpec, candidates  # noqa: E402
+from deepsteiner.policy.candidates import candidates  # noqa: E402
 from deepsteiner.policy.device import resolve  # noqa: E402
-from deepsteiner.policy.environment import CRITERIA, Environment  # noqa: E402
+from deepsteiner.policy.environment import Environment  # noqa: E402
+from deepsteiner.policy.settings import CRITERIA, CandidateSpec  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -229,16 +230,15 @@ def test_the_environment_plays_by_algorithms_1_and_2(kind, criterion):
     assert not state.active.any()
 
 
-def test_step_makes_the_candidates_itself_when_not_given():
+def test_steps_leave_the_state_before_as_it_was():
     environment = Environment(CandidateSpec(), "all_selection")
     points, _ = ragged(4, 6, seed=10)
     state = environment.reset(points)
     choice = torch.tensor([0, 3, 20, 71])
-    given = environment.step(state, choice, environment.candidates(state))
-    fresh = environment.step(state, choice)
-    assert torch.equal(given.points, fresh.points)
-    assert (given.width, given.full, given.dense) == (7, True, True)
-    assert (state.count == 6).all()  # states are never changed in place
+    after = environment.step(state, choice, environment.candidates(state))
+    assert (after.width, after.full, after.dense) == (7, True, True)
+    assert (after.count == 7).all()
+    assert (state.count == 6).all()
 
 
 def test_lookahead_of_a_state_is_what_steps_then_save():
@@ -246,9 +246,9 @@ def test_lookahead_of_a_state_is_what_steps_then_save():
     points, count = ragged(10, 9, seed=11)
     state = environment.reset(points, count.clamp(min=3))
     for _ in range(3):
-        saving = environment.lookahead(state)
-        best, choice = saving.max(dim=1)
-        after = environment.step(state, choice)
+        found = environment.candidates(state)
+        best, choice = environment.lookahead(state, found).max(dim=1)
+        after = environment.step(state, choice, found)
         was = state.active
         assert torch.allclose((state.length - after.length)[was], best[was], atol=1e-12)
         assert torch.equal(state.length[~was], after.length[~was])
@@ -259,7 +259,7 @@ def test_going_keeps_the_active_rows():
     environment = Environment(CandidateSpec(), "inference")
     points, _ = ragged(30, 6, seed=12)
     state = environment.reset(points)
-    state = environment.step(state, torch.full((30,), 4))
+    state = environment.step(state, torch.full((30,), 4), environment.candidates(state))
     some, rows = state.going()
     assert 0 < len(rows) < 30
     assert some.dense
@@ -269,28 +269,11 @@ def test_going_keeps_the_active_rows():
     assert not back.dense
 
 
-BAD_SPECS = [
-    ({"kind": "star"}, "kind must be one of mst, knn, all, grid, got 'star'"),
-    ({"extent": "world"}, "extent must be one of box, unit, got 'world'"),
-    ({"k_star": 0}, "k_star must be an integer from 1 to 1000, got 0"),
-    ({"grid": 2.5}, "grid must be an integer from 1 to 1000, got 2.5"),
-    ({"k_neighbors": True}, "k_neighbors must be an integer from 1 to 1000, got True"),
-]
-
-
-@pytest.mark.parametrize(("fields", "message"), BAD_SPECS)
-def test_bad_specs_are_refused(fields, message):
-    with pytest.raises(OptionError, match=message):
-        CandidateSpec(**fields)
-
-
 def test_bad_criteria_and_devices_are_refused():
     with pytest.raises(OptionError, match="criterion must be one of first_increment"):
         Environment(criterion="never")
     with pytest.raises(OptionError, match="device must be 'cpu', 'cuda' or 'auto', got 'tpu'"):
         resolve("tpu")
-    with pytest.raises(OptionError, match="need the edges of the spanning trees"):
-        candidates(torch.zeros(1, 3, 2), torch.tensor([3]), None, CandidateSpec())
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")

@@ -13,9 +13,9 @@ torch = pytest.importorskip("torch")
 
 import deepsteiner as ds
 from deepsteiner.policy import checkpoint, decoding, graphs
-from deepsteiner.policy.candidates import CandidateSpec
-from deepsteiner.policy.decoding import Player
-from deepsteiner.policy.network import NetworkConfig, Policy
+from deepsteiner.policy.network import Policy
+from deepsteiner.policy.rollout import Player
+from deepsteiner.policy.settings import CandidateSpec, NetworkConfig
 
 needs_cuda = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 

@@ -18,10 +18,10 @@ from small_runs import SMALL
 SECOND = """
 import os, sys, torch
 torch.set_num_threads(1)
-from deepsteiner.learned import config, training
+from deepsteiner.policy.training import config, training
 flavour, folder, epoch = sys.argv[1], sys.argv[2], int(sys.argv[3])
 chosen = config.load([flavour], sys.argv[4:])
-trainer = training.policy_trainer(chosen, training.open_place(folder + "/run", "cpu"))
+trainer = training.new_trainer(chosen, training.open_place(folder + "/run", "cpu"))
 trainer.objective.begin_epoch(epoch)
 trainer.backward(epoch, 0)
 found = {n: p.grad for n, p in trainer.objective.named_parameters() if p.requires_grad}
@@ -78,7 +78,7 @@ def free_port() -> int:
 )
 def test_two_processes_have_the_gradients_of_one(tmp_path, flavour, changes):
     chosen = config.load([flavour], [*SMALL, *changes])
-    trainer = training.policy_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
+    trainer = training.new_trainer(chosen, training.open_place(tmp_path / "run", "cpu"))
     trainer.objective.begin_epoch(1)
     trainer.backward(1, 0)
     command = [sys.executable, "-W", "error::FutureWarning", "-c", SECOND, flavour, str(tmp_path)]

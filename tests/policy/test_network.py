@@ -10,10 +10,9 @@ import pytest
 
 torch = pytest.importorskip("torch", reason="needs the extra [learn]")
 
-from deepsteiner.core.errors import OptionError  # noqa: E402
-from deepsteiner.policy.candidates import CandidateSpec  # noqa: E402
 from deepsteiner.policy.environment import Environment  # noqa: E402
-from deepsteiner.policy.network import MaskedBatchNorm, NetworkConfig, Policy, edge_features  # noqa: E402
+from deepsteiner.policy.network import MaskedBatchNorm, Policy, edge_features  # noqa: E402
+from deepsteiner.policy.settings import CandidateSpec, NetworkConfig  # noqa: E402
 
 torch.set_num_threads(1)
 
@@ -48,8 +47,8 @@ def situation(sizes, kind="mst"):
     return environment, state, environment.candidates(state)
 
 
-def log_probs(policy, environment, state, found):
-    return policy(state.points[:, : state.width], environment.visible(state), found)
+def log_probs(policy, state, found):
+    return policy(state.points[:, : state.width], state.visible, found)
 
 
 def reference(policy: Policy, points: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -88,9 +87,9 @@ def normalised(tokens, weights, name):
 
 def test_the_network_computes_the_papers_formulas():
     policy = build(SMALL)
-    environment, state, found = situation([6, 6, 6])
+    _, state, found = situation([6, 6, 6])
     with torch.no_grad():
-        got = log_probs(policy, environment, state, found)
+        got = log_probs(policy, state, found)
     for row in range(3):
         expected = reference(policy, state.points[row, :6].numpy(), found.points[row].numpy())
         np.testing.assert_allclose(got[row].numpy(), expected, atol=1e-10)
@@ -113,23 +112,23 @@ def test_padding_changes_nothing(config, kind):
     policy = build(config)
     sizes = [7, 3, 5, 4]
     environment, state, found = situation(sizes, kind)
-    together = log_probs(policy, environment, state, found)
+    together = log_probs(policy, state, found)
     assert (together.isinf() == ~found.mask).all()
     assert torch.allclose(together.exp().sum(dim=1), torch.ones(4, dtype=torch.float64))
     for row, size in enumerate(sizes):
         alone = environment.reset(state.points[row : row + 1, :size])
-        chances = log_probs(policy, environment, alone, environment.candidates(alone))
+        chances = log_probs(policy, alone, environment.candidates(alone))
         assert torch.allclose(together[row][found.mask[row]], chances[0], atol=1e-10)
 
 
 @pytest.mark.parametrize("config", VARIANTS, ids=str)
 def test_full_batches_need_no_masks(config):
     policy = build(config)
-    environment, state, found = situation([6, 6])
+    _, state, found = situation([6, 6])
     assert found.full
     assert found.dense
-    plain = log_probs(policy, environment, state, found)
-    masked = log_probs(policy, environment, state, replace(found, full=False, dense=False))
+    plain = log_probs(policy, state, found)
+    masked = log_probs(policy, state, replace(found, full=False, dense=False))
     assert torch.allclose(plain, masked, atol=1e-12)
 
 
@@ -137,11 +136,11 @@ def test_stopped_instances_have_no_candidates_and_no_nan():
     policy = build(SMALL)
     environment, state, _ = situation([6, 4, 2])
     found = environment.candidates(state)
-    chances = log_probs(policy, environment, state, found)
+    chances = log_probs(policy, state, found)
     assert chances[2].isinf().all()
     assert not chances.isnan().any()
     policy.train()
-    chances = log_probs(policy, environment, state, found)
+    chances = log_probs(policy, state, found)
     chances[0, 0].backward()
     assert all(p.grad is None or p.grad.isfinite().all() for p in policy.parameters())
 
@@ -175,7 +174,7 @@ def test_training_statistics_of_a_ragged_batch_are_those_of_its_real_tokens():
         points[:, :6] = torch.tensor(rng.random((3, 6, 2)))
         environment = Environment(CandidateSpec(k_star=2))
         state = environment.reset(points, torch.tensor([6, 3, 5]))
-        log_probs(policy, environment, state, environment.candidates(state))
+        log_probs(policy, state, environment.candidates(state))
         means.append(torch.cat([b for name, b in policy.named_buffers() if "running" in name]))
     assert torch.allclose(means[0], means[1], atol=1e-12)
 
@@ -184,10 +183,10 @@ def test_stopped_instances_leave_the_statistics_alone():
     policy = build(SMALL).train()
     environment, state, _ = situation([6, 6, 6])
     stopped = replace(state, active=torch.tensor([True, False, True]), dense=False)
-    log_probs(policy, environment, stopped, environment.candidates(stopped))
+    log_probs(policy, stopped, environment.candidates(stopped))
     twin = build(SMALL).train()
     rest = environment.reset(state.points[[0, 2], :6])
-    log_probs(twin, environment, rest, environment.candidates(rest))
+    log_probs(twin, rest, environment.candidates(rest))
     for (name, own), (_, other) in zip(policy.named_buffers(), twin.named_buffers(), strict=True):
         assert torch.allclose(own, other, atol=1e-12), name
 
@@ -206,37 +205,21 @@ def test_released_logits_are_clipped():
     policy = build(replace(SMALL, decoder="released"))
     with torch.no_grad():
         policy.decoder.project_out.weight.mul_(1e4)
-    environment, state, found = situation([6, 6])
-    chances = log_probs(policy, environment, state, found)
+    _, state, found = situation([6, 6])
+    chances = log_probs(policy, state, found)
     assert (chances.amax(dim=1) - chances.amin(dim=1)).max() <= 20 + 1e-9
 
 
 def test_half_precision_stays_close():
     policy = build(SMALL).float()
     environment, state, found = situation([6, 6])
-    full = log_probs(policy, environment, state, found)
+    full = log_probs(policy, state, found)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        half = log_probs(policy, environment, state, found)
+        half = log_probs(policy, state, found)
     assert half.dtype == torch.float32
     assert (full - half).abs().max() < 0.2
     policy.train()
     stopped = replace(state, active=torch.tensor([True, False]), dense=False)
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        chances = log_probs(policy, environment, stopped, environment.candidates(stopped))
+        chances = log_probs(policy, stopped, environment.candidates(stopped))
     assert chances.isfinite().all()
-
-
-BAD_CONFIGS = [
-    ({"layers": 0}, "layers must be an integer of at least 1, got 0"),
-    ({"dim": 100}, "dim must be a multiple of heads, got dim=100, heads=8"),
-    ({"norm": "none"}, "norm must be one of batch, layer, got 'none'"),
-    ({"inputs": 3}, "inputs must be one of raw, edge, got 3"),
-    ({"decoder": "x"}, "decoder must be one of paper, released, got 'x'"),
-    ({"ff": True}, "ff must be an integer of at least 1, got True"),
-]
-
-
-@pytest.mark.parametrize(("fields", "message"), BAD_CONFIGS)
-def test_bad_configurations_are_refused(fields, message):
-    with pytest.raises(OptionError, match=message):
-        NetworkConfig(**fields)

@@ -8,23 +8,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from deepsteiner.policy.candidates import CandidateSpec, candidates
-from deepsteiner.policy.training import config
+from deepsteiner.policy.candidates import candidates
+from deepsteiner.policy.settings import CRITERIA, CandidateSpec
 from deepsteiner.policy.training.baseline import one_sided_p
 from deepsteiner.policy.training.instances import random_draws
-from small_runs import assert_same, gradients, small, trainer_of
-
-
-def tree_length(points: np.ndarray) -> float:
-    """Prim's algorithm, as slowly and plainly as can be."""
-    inside, total = [0], 0.0
-    while len(inside) < len(points):
-        outside = [k for k in range(len(points)) if k not in inside]
-        pairs = [(float(np.hypot(*(points[a] - points[b]))), b) for a in inside for b in outside]
-        length, new = min(pairs)
-        total += length
-        inside.append(new)
-    return total
+from small_runs import assert_same, gradients, small, trainer_of, tree_length
 
 
 def plain_game(policy, spec, terminals, criterion, draws):
@@ -59,7 +47,7 @@ def plain_edges(points: np.ndarray) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("kind", ["mst", "knn", "grid"])
-@pytest.mark.parametrize("criterion", config.CRITERIA)
+@pytest.mark.parametrize("criterion", CRITERIA)
 def test_reinforce_gradients_equal_a_plain_twin(tmp_path, criterion, kind):
     chosen = small(
         "paper",

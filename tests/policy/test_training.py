@@ -14,9 +14,11 @@ torch = pytest.importorskip("torch")
 
 from deepsteiner import datasets
 from deepsteiner.core.errors import DeepSteinerError
-from deepsteiner.policy.network import NetworkConfig, Policy
+from deepsteiner.core.models import read_model
+from deepsteiner.policy import checkpoint
+from deepsteiner.policy.network import Policy
 from deepsteiner.policy.sampling import choose
-from deepsteiner.policy.tours.files import load_tour_model
+from deepsteiner.policy.settings import NetworkConfig
 from deepsteiner.policy.tours.network import TourModel, tour_lengths
 from deepsteiner.policy.training import config, training
 from deepsteiner.policy.training.distill import divergence
@@ -87,21 +89,21 @@ def test_the_length_of_a_tour_around_a_square():
 
 @pytest.mark.parametrize("decoder", ["paper", "released"])
 def test_a_policy_takes_over_what_fits(tmp_path, decoder):
-    outcome = training.pretrain(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu")
+    outcome = training.train(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu")
     assert outcome.results["tour_length"] > 0
-    source = load_tour_model(tmp_path / "tour" / "model")
+    source = checkpoint.read_tensors(read_model(tmp_path / "tour" / "model", "tour"))
     policy = Policy(NetworkConfig(layers=3, dim=16, heads=4, ff=16, decoder=decoder))
-    report = transfer(source.state_dict(), policy)
-    assert torch.equal(policy.embed.weight, source.embed.weight)
-    moved = policy.encoder.layers[1].norm_ff.running_var
-    assert torch.equal(moved, source.encoder.layers[1].norm_ff.running_var)
+    report = transfer(source, policy)
+    assert torch.equal(policy.embed.weight, source["embed.weight"].float())
+    name = "encoder.layers.1.norm_ff.running_var"
+    assert torch.equal(policy.state_dict()[name], source[name].float())
     assert all("layers.2" in name or "decoder" in name for name in report.random)
     assert ("decoder.project_nodes.weight" in report.loaded) == (decoder == "released")
     assert "random: encoder.layers.2" in str(report)
 
 
 def test_training_starts_from_a_tour_model(tmp_path, capfd):
-    training.pretrain(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu", quiet=True)
+    training.train(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu", quiet=True)
     start = f"train.start={tmp_path}/tour/model"
     chosen = small("paper", "train.epochs=1", "network.layers=3", start)
     training.train(chosen, tmp_path / "run", device="cpu")
@@ -133,15 +135,15 @@ def test_distillation_starts_from_a_policy_and_the_card_says_so(tmp_path, monkey
 
 def runs():
     return {
-        "reinforce": (training.train, lambda: small("paper", "train.criterion=first_increment")),
-        "distill": (training.train, lambda: small("distill", "train.schedule=cosine")),
-        "tours": (training.pretrain, small_tours),
+        "reinforce": lambda: small("paper", "train.criterion=first_increment"),
+        "distill": lambda: small("distill", "train.schedule=cosine"),
+        "tours": small_tours,
     }
 
 
 @pytest.mark.parametrize("name", ["reinforce", "distill", "tours"])
 def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeypatch, name):
-    run, make = runs()[name]
+    run, make = training.train, runs()[name]
     whole = run(make(), tmp_path / "whole", device="cpu", quiet=True)
     assert (whole.status, whole.step) == ("finished", 9)
 
@@ -172,8 +174,6 @@ def test_an_interrupted_run_goes_on_as_if_nothing_had_happened(tmp_path, monkeyp
 
 
 def test_a_budget_of_minutes_ends_cleanly_and_the_model_loads(tmp_path):
-    from deepsteiner.policy import checkpoint
-
     stopped = training.train(small("distill"), tmp_path / "run", device="cpu", minutes=0.0)
     assert (stopped.status, stopped.step) == ("stopped", 0)
     policy, meta = checkpoint.load(tmp_path / "run" / "model")

@@ -21,9 +21,9 @@ from deepsteiner.core.points import Problem, frames  # noqa: E402
 from deepsteiner.core.trees import tree_length  # noqa: E402
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree  # noqa: E402
 from deepsteiner.policy import checkpoint, decoding  # noqa: E402
-from deepsteiner.policy.candidates import CandidateSpec  # noqa: E402
-from deepsteiner.policy.decoding import Player  # noqa: E402
-from deepsteiner.policy.network import MaskedBatchNorm, NetworkConfig, Policy  # noqa: E402
+from deepsteiner.policy.network import MaskedBatchNorm, Policy  # noqa: E402
+from deepsteiner.policy.rollout import Player, turned  # noqa: E402
+from deepsteiner.policy.settings import CandidateSpec, NetworkConfig  # noqa: E402
 from deepsteiner.run.method import Batch, Run  # noqa: E402
 from deepsteiner.run.monitor import Monitor  # noqa: E402
 from deepsteiner.solvers import policy as method  # noqa: E402
@@ -144,20 +144,19 @@ def test_beams_serve_ragged_batches():
 
 def test_images_are_the_eight_symmetries_of_the_unit_square():
     points = torch.rand((1, 5, 2), dtype=torch.float64).expand(8, 5, 2)
-    seen = decoding.turned(points, torch.arange(8))
+    seen = turned(points, torch.arange(8))
     distances = torch.cdist(seen, seen)
     assert torch.allclose(distances, distances[:1].expand(8, 5, 5))
     assert len({tuple(row) for row in seen[:, 0].numpy().round(6).tolist()}) == 8
     corners = torch.tensor([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]).expand(8, 4, 2)
-    for image in decoding.turned(corners, torch.arange(8)).tolist():
+    for image in turned(corners, torch.arange(8)).tolist():
         assert sorted(image) == sorted(corners[0].tolist())
 
 
 def test_augmentation_takes_the_best_image():
     player = Player(build(), SPEC)
     start = player.rules.reset(instances(10, 6))
-    many, image = decoding.images(start)
-    each = decoding.greedy(player, many, image)
+    each = decoding.greedy(player, decoding.images(start))
     best = decoding.best_of(each, 8)
     assert torch.equal(best.length, each.length.view(10, 8).amin(dim=1))
     assert torch.equal(each.length[::8], decoding.greedy(player, start).length)
@@ -173,7 +172,7 @@ def test_twins_do_not_depend_on_rounding():
 def folder(tmp_path_factory):
     """A saved model."""
     path = tmp_path_factory.mktemp("models") / "small"
-    return checkpoint.save(path, build(), {"seed": 3}, spec=SPEC, card="# small\n")
+    return checkpoint.save(path, build(), SPEC, {"seed": 3}, card="# small\n")
 
 
 def test_checkpoints_round_trip(folder):
@@ -193,7 +192,7 @@ def test_checkpoints_round_trip(folder):
 
 
 def test_half_checkpoints_are_small_and_load_as_single(folder, tmp_path):
-    half = checkpoint.save(tmp_path / "half", build(), {"candidates": {"kind": "knn"}}, half=True)
+    half = checkpoint.save(tmp_path / "half", build(), CandidateSpec("knn"), {}, half=True)
     loaded, meta = checkpoint.load(str(half))
     assert loaded.embed.weight.dtype == torch.float32
     assert torch.allclose(loaded.embed.weight, build().embed.weight, atol=1e-3)
@@ -280,7 +279,7 @@ def test_damaged_checkpoints_are_refused(folder, tmp_path):
     with torch.no_grad():
         poisoned.embed.bias[0] = torch.nan
     with pytest.raises(FormatError, match=r"embed\.bias holds values that are not finite"):
-        checkpoint.load(checkpoint.save(tmp_path / "nan", poisoned, {}))
+        checkpoint.load(checkpoint.save(tmp_path / "nan", poisoned, SPEC, {}))
 
 
 class Bomb:
@@ -381,9 +380,9 @@ def test_instances_that_fit_the_training_box_are_seen_as_they_are(folder):
     seen = []
     original = Player.score
 
-    def spy(self, state, found, image=None):
+    def spy(self, state, found):
         seen.append(state.points[0, :8].numpy().copy())
-        return original(self, state, found, image)
+        return original(self, state, found)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Player, "score", spy)
@@ -443,7 +442,7 @@ def test_time_can_run_out_inside_a_step(folder):
 
 
 def test_a_large_instance_stops_in_time(folder, tmp_path):
-    wide = checkpoint.save(tmp_path / "wide", build(replace(SMALL, layers=8)), {}, spec=SPEC)
+    wide = checkpoint.save(tmp_path / "wide", build(replace(SMALL, layers=8)), SPEC, {})
     points = np.random.default_rng(0).random((600, 2))
     solve(points[:10], wide)
     started = time.perf_counter()
@@ -477,8 +476,8 @@ def test_the_method_module_is_light():
 
 def test_changed_models_are_read_again(folder, tmp_path):
     target = tmp_path / "changing"
-    checkpoint.save(target, build(seed=1), {}, spec=SPEC)
+    checkpoint.save(target, build(seed=1), SPEC, {})
     first = solve(POINTS, target)[1]
-    checkpoint.save(target, build(seed=2), {}, spec=SPEC)
+    checkpoint.save(target, build(seed=2), SPEC, {})
     second = solve(POINTS, target)[1]
     assert first.steiner.shape != second.steiner.shape or (first.steiner != second.steiner).any()

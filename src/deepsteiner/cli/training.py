@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -15,77 +15,107 @@ from . import INTERRUPTED
 if TYPE_CHECKING:
     from ..policy.training.training import Outcome
 
-ConfigOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--config",
-        "-c",
-        metavar="NAME",
-        help="A shipped configuration or a .toml file; repeatable, later ones win.",
-    ),
-]
-SetOption = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change one value; repeatable."),
-]
-OutOption = Annotated[
-    str, typer.Option("--out", "-O", metavar="FOLDER", help="Where the run is kept.")
-]
-DeviceOption = Annotated[str, typer.Option(help="cpu, cuda or auto.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")]
-MinutesOption = Annotated[
-    float | None,
-    typer.Option(min=0.0, help="Stop cleanly after this long; --resume goes on."),
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress line.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")]
+# Up to this size the optima of validation instances are quickly found.
+LARGEST_SOLVED = 20
 
 
-def load_config(
-    names: Sequence[str] | None,
-    changes: Sequence[str] | None,
-    default: str,
-    out: str,
-    resume: bool,
-    root: type[Any],
-) -> Any:
-    """Return the configuration asked for, or that of the run to go on with."""
-    from ..policy.training import config
+class Measure(NamedTuple):
+    """What a training reports at its end: a name among its results, and a unit."""
 
-    if not resume:
-        return config.load(names or [default], changes or [], root)
-    if names:
-        raise OptionError("--resume goes on with the configuration of the run: drop --config")
-    need_torch()
-    from ..policy.training.training import read_config
-
-    saved = config.as_tables(read_config(out, root))
-    return config.load_over(saved, changes or [], root)
+    name: str
+    unit: str = ""
 
 
-def need_torch() -> None:
-    """Say in one sentence what to install where torch is missing."""
-    if find_spec("torch") is None:
-        raise MissingDependencyError("training needs torch: pip install 'deepsteiner[learn]'")
+def training_command(
+    default: str, measure: Measure
+) -> Callable[[Callable[[], type[Any]]], Callable[..., None]]:
+    """Make a training command of a function that returns the class of its configurations.
+
+    The function's docstring is the command's help; `default` is the configuration to begin with
+    where none is given.
+    """
+    return lambda root: _command(root, default, measure)
 
 
-def is_first_process() -> bool:
-    """Return whether this process is the one that reports, among those of `torchrun`."""
-    return os.environ.get("RANK", "0") == "0"
+def _command(root: Callable[[], type[Any]], default: str, measure: Measure) -> Callable[..., None]:
+    def command(
+        out: Annotated[
+            str, typer.Option("--out", "-O", metavar="FOLDER", help="Where the run is kept.")
+        ],
+        config: Annotated[
+            list[str] | None,
+            typer.Option(
+                "--config",
+                "-c",
+                metavar="NAME",
+                help="A shipped configuration or a .toml file; repeatable, later ones win.",
+            ),
+        ] = None,
+        set_: Annotated[
+            list[str] | None,
+            typer.Option("--set", metavar="TABLE.KEY=VALUE", help="Change one value; repeatable."),
+        ] = None,
+        device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "auto",
+        resume: Annotated[
+            bool, typer.Option("--resume", help="Go on with the run in --out.")
+        ] = False,
+        minutes: Annotated[
+            float | None,
+            typer.Option(min=0.0, help="Stop cleanly after this long; --resume goes on."),
+        ] = None,
+        quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress line.")] = False,
+        as_json: Annotated[bool, typer.Option("--json", help="Print the outcome as JSON.")] = False,
+    ) -> None:
+        from ..policy.training import config as configurations
 
-
-def report(outcome: Outcome, out: str, measure: str, unit: str, as_json: bool) -> None:
-    """Say how the run ended; an interrupted one exits with the code of Ctrl-C."""
-    if is_first_process():
-        if as_json:
-            import json
-
-            print(json.dumps({"status": outcome.status, "step": outcome.step, **outcome.results}))
+        if not resume:
+            chosen = configurations.load(config or [default], set_ or [], root())
+        elif config:
+            raise OptionError("--resume goes on with the configuration of the run: drop --config")
         else:
-            found = outcome.results.get(measure)
-            result = "" if found is None else f", {measure.replace('_', ' ')} {found:.4g}{unit}"
-            print(f"{out}: {outcome.status} at step {outcome.step:,}{result}; model in {out}/model")
-            if outcome.status != "finished":
-                print(f"go on with --resume --out {out}")
-    if outcome.status == "interrupted":
-        raise typer.Exit(INTERRUPTED)
+            chosen = configurations.load_run(out, set_ or [], root())
+        if find_spec("torch") is None:
+            raise MissingDependencyError("training needs torch: pip install 'deepsteiner[learn]'")
+        from ..policy.training.training import train
+
+        leads = os.environ.get("RANK", "0") == "0"  # among the processes of `torchrun`
+        outcome = train(
+            chosen,
+            out,
+            device=device,
+            resume=resume,
+            minutes=minutes,
+            optima=_validation_optima if leads else None,
+            quiet=quiet,
+        )
+        if leads:
+            _report(outcome, out, measure, as_json)
+        if outcome.status == "interrupted":
+            raise typer.Exit(INTERRUPTED)
+
+    command.__doc__ = root.__doc__
+    return command
+
+
+def _validation_optima(points: Any) -> Any:
+    """Return optimal lengths of validation instances, or None where finding them takes long."""
+    from ..batch import solve_many
+
+    if max(len(instance) for instance in points) > LARGEST_SOLVED:
+        return None
+    return solve_many(points, "exact").lengths
+
+
+def _report(outcome: Outcome, out: str, measure: Measure, as_json: bool) -> None:
+    """Say how the run ended."""
+    if as_json:
+        import json
+
+        print(json.dumps({"status": outcome.status, "step": outcome.step, **outcome.results}))
+        return
+    found = outcome.results.get(measure.name)
+    name = measure.name.replace("_", " ")
+    result = "" if found is None else f", {name} {found:.4g}{measure.unit}"
+    print(f"{out}: {outcome.status} at step {outcome.step:,}{result}; model in {out}/model")
+    if outcome.status != "finished":
+        print(f"go on with --resume --out {out}")

@@ -99,11 +99,14 @@ def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
     return path
 
 
-def read_model(model: str | os.PathLike[str], kind: Kind) -> ModelFiles:
-    """Return the files of a model; those of the package are read once, others every time."""
-    if isinstance(model, str) and shipped_models().get(model) == kind:
-        return _read_shipped(model, kind)
-    return _read(find_model(model, kind), kind)
+def read_model(model: str | os.PathLike[str], *kinds: Kind) -> ModelFiles:
+    """Return the files of a model of these kinds, whose descriptions must have one name.
+
+    Those of the package are read once, others every time.
+    """
+    if isinstance(model, str) and shipped_models().get(model) in kinds:
+        return _read_shipped(model, kinds[0])
+    return _read(find_model(model, *kinds), kinds[0])
 
 
 @cache

@@ -1,51 +1,15 @@
-"""Candidate points of whole batches, on tensors: the same points in the same order as in `core`."""
+"""Candidate points of whole batches, on tensors: those of `geometry.candidates`, in its order."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 from torch import Tensor
 
-from ..core.errors import OptionError
-from ..geometry.candidates import EXTENTS, KINDS, CandidateKind, Extent
-
-
-@dataclass(frozen=True)
-class CandidateSpec:
-    """Which candidates a policy chooses among; the meaning of the fields is that of `core`."""
-
-    kind: CandidateKind = "mst"
-    k_star: int = 9
-    k_neighbors: int = 3
-    grid: int = 10
-    extent: Extent = "unit"
-
-    def __post_init__(self) -> None:
-        for name, value, known in (("kind", self.kind, KINDS), ("extent", self.extent, EXTENTS)):
-            if value not in known:
-                raise OptionError(
-                    f"candidate {name} must be one of {', '.join(known)}, got {value!r}"
-                )
-        for name in ("k_star", "k_neighbors", "grid"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1000:
-                raise OptionError(
-                    f"candidate {name} must be an integer from 1 to 1000, got {value!r}"
-                )
-
-    def number(self, size: int) -> int:
-        """Return how many candidates `size` points have."""
-        if self.kind == "grid":
-            return self.grid**2
-        pairs = {
-            "mst": size - 1,
-            "knn": size * min(self.k_neighbors, size - 1),
-            "all": size * (size - 1) // 2,
-        }[self.kind]
-        return 2 * self.k_star * max(pairs, 0)
+from .settings import CandidateSpec
 
 
 @dataclass(frozen=True)
@@ -64,16 +28,16 @@ class Candidates:
     full: bool = False
     dense: bool = False
 
+    def take(self, rows: Tensor) -> Candidates:
+        """Return the candidates of the given rows."""
+        return replace(self, points=self.points[rows], mask=self.mask[rows], ends=self.ends[rows])
 
-def candidates(
-    points: Tensor, count: Tensor, edges: Tensor | None, spec: CandidateSpec
-) -> Candidates:
+
+def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec) -> Candidates:
     """Return the candidates of every row; `edges` are the spanning trees (for kind "mst")."""
     if spec.kind == "grid":
         return _grid(points, count, spec)
     if spec.kind == "mst":
-        if edges is None:
-            raise OptionError("candidates of kind 'mst' need the edges of the spanning trees")
         pairs = edges
         mask = torch.arange(1, edges.shape[1] + 1, device=points.device) < count[:, None]
     elif spec.kind == "knn":

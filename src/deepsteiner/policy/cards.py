@@ -1,4 +1,4 @@
-"""The card of a trained policy: what it is, how it was trained, how good it is, and its limits."""
+"""The cards of trained models: what each is, how it was trained, how good it is, and its limits."""
 
 from __future__ import annotations
 
@@ -50,6 +50,24 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
         "Limits: trees of Algorithm 1 are spanning trees over terminals and chosen points, "
         "without a proof. Instances unlike the training data (other sizes, other "
         "distributions) get longer trees; coordinates are mapped to the training box first.",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def tour_card(layers: int, facts: dict[str, Any]) -> str:
+    """Return the text of the card of a tour model with that many encoder layers."""
+    lines = [
+        "# A tour model to start policies from",
+        "",
+        f"An attention model for tours with {layers} encoder layers, trained "
+        "with REINFORCE and a greedy rollout baseline on uniform random points.",
+        "It finds tours, not Steiner trees; a policy takes over its embedding and encoder.",
+        "",
+        *(f"- {name}: {value:.6g}" for name, value in facts["results"].items()),
+        "",
+        f"Trained with `{facts['command']}`, {facts['step']} steps, "
+        f"{facts['elapsed'] / 60:.1f} minutes.",
         "",
     ]
     return "\n".join(lines)

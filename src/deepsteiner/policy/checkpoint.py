@@ -21,12 +21,13 @@ import torch
 from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
+from torch import nn
 
 from ..core.errors import FormatError, InputError
 from ..core.models import CARD, DESCRIPTIONS, WEIGHTS, ModelFiles, read_model
 from ..io.atomic import atomic_write
-from .candidates import CandidateSpec
-from .network import NetworkConfig, Policy
+from .network import Policy
+from .settings import CandidateSpec, NetworkConfig
 
 FORMAT = 1
 CONFIG = DESCRIPTIONS["policy"]
@@ -37,38 +38,39 @@ Section = TypeVar("Section", NetworkConfig, CandidateSpec)
 def save(
     folder: str | os.PathLike[str],
     policy: Policy,
+    spec: CandidateSpec,
     meta: Mapping[str, Any],
     *,
-    spec: CandidateSpec | None = None,
-    card: str | None = None,
+    card: str = "",
     half: bool = False,
 ) -> Path:
-    """Write a checkpoint; `half` stores 16-bit weights. Return its folder.
+    """Write a policy and the candidates it chooses among; `half` stores 16-bit weights.
 
-    `meta` goes into the description as it is. The candidates are `spec`, or what `meta` holds
-    under "candidates", or the defaults. Each file appears whole or not at all.
+    `meta` goes into the description as it is. Return the folder.
     """
-    target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    description = {**meta, "network": asdict(policy.config), "candidates": asdict(spec)}
+    return write_folder(Path(folder), policy, description, card, half=half)
+
+
+def write_folder(
+    folder: Path, model: nn.Module, facts: Mapping[str, Any], card: str, *, half: bool = False
+) -> Path:
+    """Write the folder of any model; each of its files appears whole or not at all."""
+    folder.mkdir(parents=True, exist_ok=True)
     tensors = {
         name: value.detach().cpu().to(_stored_type(value, half)).contiguous()
-        for name, value in policy.state_dict().items()
+        for name, value in model.state_dict().items()
     }
-    if spec is None:
-        spec = _section(CandidateSpec, meta.get("candidates", {}), "candidates", target)
-    description = {
-        **meta,
-        "format": FORMAT,
-        "network": asdict(policy.config),
-        "candidates": asdict(spec),
+    description = json.dumps({**facts, "format": FORMAT}, indent=2) + "\n"
+    contents = {
+        WEIGHTS: save_tensors(tensors),
+        CONFIG: description.encode(),
+        CARD: card.encode(),
     }
-    contents = {WEIGHTS: save_tensors(tensors), CONFIG: _as_json(description)}
-    if card is not None:
-        contents[CARD] = card.encode()
     for name, content in contents.items():
-        with atomic_write(target / name, "wb") as stream:
+        with atomic_write(folder / name, "wb") as stream:
             stream.write(content)
-    return target
+    return folder
 
 
 def load(
@@ -87,7 +89,7 @@ def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[s
     meta = _description(files)
     config = _section(NetworkConfig, meta.get("network"), "network", folder)
     _section(CandidateSpec, meta.get("candidates"), "candidates", folder)
-    tensors = _read_tensors(files)
+    tensors = read_tensors(files)
     policy = Policy(config)
     _check_tensors(policy, tensors, folder)
     kept = policy.state_dict()
@@ -101,7 +103,7 @@ def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[s
 def _store_transposed(policy: Policy) -> None:
     """Lay the matrices out in the order in which a product reads them: same bits, less time."""
     for module in policy.modules():
-        if isinstance(module, torch.nn.Linear):
+        if isinstance(module, nn.Linear):
             module.weight.data = module.weight.data.t().contiguous().t()
 
 
@@ -145,7 +147,8 @@ def _section(kind: type[Section], values: Any, name: str, folder: Path) -> Secti
         raise FormatError(f"{folder / CONFIG}: {error}") from None
 
 
-def _read_tensors(files: ModelFiles) -> dict[str, torch.Tensor]:
+def read_tensors(files: ModelFiles) -> dict[str, torch.Tensor]:
+    """Return the weights of a model, whatever its network is; pickles are refused."""
     path, content = files.folder / WEIGHTS, files.weights
     if content[:2] in (b"PK", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"):
         raise FormatError(f"{path} is a pickle, not a safetensors file; it is not loaded")
@@ -179,10 +182,6 @@ def _check_tensors(policy: Policy, tensors: Mapping[str, torch.Tensor], folder: 
             f"model {folder.name!r}: the weights do not fit the network that {CONFIG} describes: "
             f"{problems[0]}{more}"
         )
-
-
-def _as_json(description: Mapping[str, Any]) -> bytes:
-    return (json.dumps(description, indent=2) + "\n").encode()
 
 
 def _stored_type(value: torch.Tensor, half: bool) -> torch.dtype:

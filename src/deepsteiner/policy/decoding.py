@@ -6,95 +6,32 @@ found for every instance; they run under the rules of the environment's "inferen
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from . import graphs
-from .candidates import Candidates, CandidateSpec
+from .candidates import Candidates
 from .environment import Environment, State
-from .network import Pause, Policy
-from .sampling import autocast, choose
+from .rollout import Chooser, Player, turns
+from .sampling import choose, likeliest
 
 IMAGES = 8
-# Log-probabilities closer than this count as equal and the first candidate is taken: rounding,
-# which depends on the other instances of a batch, must not decide between twins.
-TIE = 1e-5
 # Trees of a beam whose lengths agree to this are the same points added in another order.
 _SAME_LENGTH = 1e-12
 
-# Called before every step with its number and the trees so far; False ends the search.
-Report = Callable[[int, State], bool]
-# Rows of log-probabilities, which rows they are, and the step's number in; choices out.
-Chooser = Callable[[Tensor, Tensor, int], Tensor]
-
-
-@dataclass(frozen=True)
-class Player:
-    """A policy at the table: its network, its candidates, and the precision it computes in.
-
-    The network calls `pause` every now and then. With `graphs`, greedy games of small batches on
-    CUDA are recorded and replayed.
-    """
-
-    policy: Policy
-    spec: CandidateSpec
-    precision: str = "float32"
-    pause: Pause | None = None
-    graphs: bool = False
-
-    @property
-    def rules(self) -> Environment:
-        """The environment of Algorithm 1."""
-        return Environment(self.spec, "inference")
-
-    def score(self, state: State, found: Candidates, image: Tensor | None = None) -> Tensor:
-        """Return the log-probabilities (B, C), the network seeing `image` (B,) of each instance."""
-        points = state.points[:, : state.width]
-        if image is not None:
-            points = turned(points, image)
-            found = replace(found, points=turned(found.points, image))
-        with autocast(points.device, self.precision):
-            scores: Tensor = self.policy(points, state.count * state.active, found, self.pause)
-        return scores
-
-
-def likeliest(log_probs: Tensor) -> Tensor:
-    """Return the first index of every row that is as good as the best (to within TIE)."""
-    best = log_probs.amax(dim=1, keepdim=True)
-    return (log_probs >= best - TIE).to(torch.int8).argmax(dim=1)
-
-
-def turned(points: Tensor, image: Tensor) -> Tensor:
-    """Return points (B, N, 2) as image 0..7 (B,) of the unit square's symmetries shows them."""
-    bits = image[:, None]
-    x, y = points[:, :, 0], points[:, :, 1]
-    x = torch.where((bits & 1) > 0, 1.0 - x, x)
-    y = torch.where((bits & 2) > 0, 1.0 - y, y)
-    swap = (bits & 4) > 0
-    return torch.stack((torch.where(swap, y, x), torch.where(swap, x, y)), dim=2)
-
 
 @torch.inference_mode()
-def greedy(
-    player: Player, state: State, image: Tensor | None = None, report: Report | None = None
-) -> State:
+def greedy(player: Player, state: State) -> State:
     """Run Algorithm 1: the likeliest candidate, until the tree would get longer."""
-    if image is None and graphs.suits(player, state):
-        return graphs.greedy(player, state, report)
-    return _roll_out(player, state, lambda scores, rows, step: likeliest(scores), image, report)
+    if graphs.suits(player, state):
+        return graphs.greedy(player, state)
+    return _roll_out(player, state, lambda scores, rows, step: likeliest(scores))
 
 
 @torch.inference_mode()
-def sample(
-    player: Player,
-    state: State,
-    draws: Tensor,
-    image: Tensor | None = None,
-    report: Report | None = None,
-) -> State:
+def sample(player: Player, state: State, draws: Tensor) -> State:
     """Return the best of k trees whose steps are drawn.
 
     `draws` (B, k, steps) are numbers in [0, 1); where one is negative, the likeliest candidate is
@@ -107,29 +44,21 @@ def sample(
         drawn = flat[rows, step]
         return torch.where(drawn < 0, likeliest(scores), choose(scores, drawn))
 
-    image = None if image is None else image.repeat_interleave(number)
-    return best_of(_roll_out(player, repeated(state, number), pick, image, report), number)
+    return best_of(_roll_out(player, repeated(state, number), pick), number)
 
 
 @torch.inference_mode()
-def beam(
-    player: Player,
-    state: State,
-    width: int,
-    image: Tensor | None = None,
-    report: Report | None = None,
-) -> State:
+def beam(player: Player, state: State, width: int) -> State:
     """Keep the `width` shortest trees, each extended by its `width` likeliest candidates.
 
     A width of 1 is Algorithm 1.
     """
     best, current, held = state, state, 1
     for step in range(state.width - 2):
-        if not bool(current.active.any()) or not (report is None or report(step, best)):
+        if not bool(current.active.any()) or not player.goes_on(step, best):
             break
         found = player.rules.candidates(current)
-        seen = None if image is None else image.repeat_interleave(held)
-        scores = player.score(current, found, seen)
+        scores = player.score(current, found)
         children, taken = _children(player.rules, current, found, scores, width)
         best = shorter(best, best_of(children, held * taken))
         current, held = _survivors(children, held * taken, width)
@@ -161,10 +90,10 @@ def replay(player: Player, state: State, added: Tensor) -> list[tuple[Candidates
     return steps
 
 
-def images(state: State) -> tuple[State, Tensor]:
-    """Return every instance eight times, and the image in which each copy is to be seen."""
+def images(state: State) -> State:
+    """Return every instance eight times, each copy to be seen in another image."""
     image = torch.arange(IMAGES, device=state.count.device).repeat(len(state.count))
-    return repeated(state, IMAGES), image
+    return replace(repeated(state, IMAGES), image=image)
 
 
 def repeated(state: State, number: int) -> State:
@@ -180,23 +109,15 @@ def best_of(state: State, number: int) -> State:
     return state.take(first + lengths.argmin(dim=1))
 
 
-def _roll_out(
-    player: Player, state: State, pick: Chooser, image: Tensor | None, report: Report | None
-) -> State:
-    """Play to the end; instances that have stopped leave the batch and cost no more time."""
-    rules = player.rules
-    rows = torch.arange(len(state.count), device=state.count.device)
-    result = current = state
-    for step in range(state.width - 2):
-        if step or not state.dense:
-            current, kept = current.going()
-            rows = rows[kept]
-        if len(rows) == 0 or not (report is None or report(step, result)):
-            break
-        found = rules.candidates(current)
-        scores = player.score(current, found, None if image is None else image[rows])
-        current = rules.step(current, pick(scores, rows, step), found)
-        result = result.put(rows, current)
+def _roll_out(player: Player, state: State, pick: Chooser) -> State:
+    """Play to the end, or until the report says no."""
+    result = state
+
+    def go_on(step: int) -> bool:
+        return player.goes_on(step, result)
+
+    for turn in turns(player, state, pick, go_on=go_on):
+        result = result.put(turn.rows, turn.after)
     return result
 
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from ..core.errors import OptionError
-from .candidates import Candidates, CandidateSpec, candidates
+from .candidates import Candidates, candidates
+from .settings import CRITERIA, CandidateSpec, Criterion
 from .spanning import insert, lookahead, spanning_tree
-from .training.config import CRITERIA, Criterion
 
 # Sums of the same lengths in another order may differ by this many units of rounding.
 _ROUNDING = 16
@@ -37,7 +38,8 @@ class State:
     `edges`, `weights` are the spanning trees (see `spanning`) and `length` their lengths. `steps`
     counts the added points. `active` marks the instances that go on. `width` bounds `count`;
     `full` says that all active instances have exactly `width` points, and `dense` that, besides,
-    all are active: these three are known without asking the device.
+    all are active: these three are known without asking the device. Where `image` (B,) is given,
+    the policy sees each instance in that image, 0..7, of the unit square's symmetries.
     """
 
     points: Tensor
@@ -51,15 +53,22 @@ class State:
     width: int
     full: bool
     dense: bool
+    image: Tensor | None = None
+
+    @property
+    def visible(self) -> Tensor:
+        """Return (B,): how many points the policy sees, 0 where an instance has stopped."""
+        return self.count * self.active
 
     def take(self, rows: Tensor) -> State:
         """Return the given rows (indices or a mask), repeated or reordered as they stand."""
-        return replace(self, **{name: getattr(self, name)[rows] for name in _TENSORS})
+        taken = {name: getattr(self, name)[rows] for name in TENSORS}
+        return replace(self, **taken, image=None if self.image is None else self.image[rows])
 
     def put(self, rows: Tensor, other: State) -> State:
         """Return this state with the given rows (indices) replaced by the rows of `other`."""
         changed = {}
-        for name in _TENSORS:
+        for name in TENSORS:
             own = getattr(self, name).clone()
             own[rows] = getattr(other, name)
             changed[name] = own
@@ -72,21 +81,26 @@ class State:
         return replace(self.take(rows), dense=self.full), rows
 
 
-_TENSORS = tuple(
-    field.name for field in fields(State) if field.name not in ("width", "full", "dense")
-)
+# The fields that have a row for every instance and change from step to step.
+TENSORS = tuple(field.name for field in fields(State) if field.type == "Tensor")
 
 
+@dataclass(frozen=True)
 class Environment:
     """The rules: which candidates there are, and when an instance stops."""
 
-    def __init__(
-        self, spec: CandidateSpec | None = None, criterion: Criterion = "inference"
-    ) -> None:
-        if criterion not in CRITERIA:
-            raise OptionError(f"criterion must be one of {', '.join(CRITERIA)}, got {criterion!r}")
-        self.spec = spec or CandidateSpec()
-        self.criterion = criterion
+    spec: CandidateSpec = CandidateSpec()  # noqa: RUF009 - frozen
+    criterion: Criterion = "inference"
+
+    def __post_init__(self) -> None:
+        if self.criterion not in CRITERIA:
+            raise OptionError(
+                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}"
+            )
+
+    def most_steps(self, size: int) -> int:
+        """Return after how many steps all instances of at most `size` points have stopped."""
+        return min(size - 2, 1) if self.criterion == "first_selection" else size - 2
 
     def reset(self, points: Tensor, count: Tensor | None = None) -> State:
         """Begin with terminals (B, n, 2), of which the first `count` (B,) of each row are real."""
@@ -95,22 +109,21 @@ class Environment:
         if count is None:
             count = torch.full((batch,), size, device=points.device)
         room = max(2 * size - 2, size)
-        padded = points.new_zeros((batch, room, 2))
         real = torch.arange(size, device=points.device) < count[:, None]
-        padded[:, :size] = points * real[:, :, None]
-        edges, weights = spanning_tree(padded[:, :size], count)
+        points = points * real[:, :, None]
+        edges, weights = spanning_tree(points, count)
         return State(
-            padded,
-            count,
-            count,
-            _padded(edges, room - 1),
-            _padded(weights, room - 1),
-            weights.sum(dim=1),
-            count > 2,
-            torch.zeros_like(count),
-            size,
-            everywhere,
-            everywhere and size > 2,
+            points=_padded(points, room),
+            count=count,
+            terminals=count,
+            edges=_padded(edges, room - 1),
+            weights=_padded(weights, room - 1),
+            length=weights.sum(dim=1),
+            active=count > 2,
+            steps=torch.zeros_like(count),
+            width=size,
+            full=everywhere,
+            dense=everywhere and size > 2,
         )
 
     def candidates(self, state: State) -> Candidates:
@@ -118,26 +131,16 @@ class Environment:
 
         Instances that have stopped have none.
         """
-        width = state.width
-        found = candidates(
-            state.points[:, :width],
-            self.visible(state),
-            state.edges[:, : width - 1],
-            self.spec,
-        )
+        points, edges = state.points[:, : state.width], state.edges[:, : state.width - 1]
+        found = candidates(points, state.visible, edges, self.spec)
         mask = found.mask & state.active[:, None]
         return replace(found, mask=mask, full=state.full, dense=state.dense)
 
-    def visible(self, state: State) -> Tensor:
-        """Return (B,): how many points the policy sees, 0 where an instance has stopped."""
-        return state.count * state.active
-
-    def lookahead(self, state: State, found: Candidates | None = None) -> Tensor:
+    def lookahead(self, state: State, found: Candidates) -> Tensor:
         """Return (B, C): how much shorter each candidate would make the tree, -inf where none is.
 
         This is the reward of every possible step at once.
         """
-        found = self.candidates(state) if found is None else found
         width = state.width
         return lookahead(
             state.points[:, :width],
@@ -148,12 +151,11 @@ class Environment:
             found.mask,
         )
 
-    def step(self, state: State, choice: Tensor, found: Candidates | None = None) -> State:
-        """Add the chosen candidate (B,) to every active instance, as the criterion has it.
+    def step(self, state: State, choice: Tensor, found: Candidates) -> State:
+        """Add the chosen one (B,) of the state's candidates to every active instance.
 
-        `found` are the candidates that `candidates(state)` gave; without them they are made anew.
+        The criterion says which instances then go on.
         """
-        found = self.candidates(state) if found is None else found
         room = state.points.shape[1]
         width = min(state.width + 1, room)
         new = found.points.gather(1, choice[:, None, None].expand(-1, 1, 2))[:, 0]
@@ -168,25 +170,21 @@ class Environment:
         elif self.criterion != "all_selection":
             going = going & ~longer
         choose = moved[:, None, None]
-        return State(
-            torch.where(choose, _padded(points, room), state.points),
-            state.count + moved,
-            state.terminals,
-            torch.where(choose, _padded(edges, room - 1), state.edges),
-            torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
-            torch.where(moved, length, state.length),
-            going,
-            steps,
-            width,
-            state.full,
-            state.dense and self.criterion == "all_selection",
+        return replace(
+            state,
+            points=torch.where(choose, _padded(points, room), state.points),
+            count=state.count + moved,
+            edges=torch.where(choose, _padded(edges, room - 1), state.edges),
+            weights=torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
+            length=torch.where(moved, length, state.length),
+            active=going,
+            steps=steps,
+            width=width,
+            dense=state.dense and self.criterion == "all_selection",
         )
 
 
 def _padded(tensor: Tensor, size: int) -> Tensor:
-    """Return the tensor with zeros behind its second dimension."""
-    missing = size - tensor.shape[1]
-    if missing == 0:
-        return tensor
-    shape = (tensor.shape[0], missing, *tensor.shape[2:])
-    return torch.cat((tensor, tensor.new_zeros(shape)), dim=1)
+    """Return the tensor with zeros added to its second dimension, up to a size."""
+    others = (0, 0) * (tensor.dim() - 2)
+    return functional.pad(tensor, (*others, 0, size - tensor.shape[1]))

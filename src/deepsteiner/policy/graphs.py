@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from dataclasses import fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from .environment import State
-
-if TYPE_CHECKING:
-    from .decoding import Player, Report
+from .environment import TENSORS, State
+from .rollout import Player, Report
+from .sampling import likeliest
 
 # Points and candidates of a batch above which kernels take longer than their start.
 LARGEST = 1 << 17
@@ -28,20 +26,17 @@ KEPT = 8
 
 _recordings: OrderedDict[tuple[object, ...], Recording] = OrderedDict()
 _lock = threading.RLock()
-_TENSORS = tuple(
-    field.name for field in fields(State) if field.name not in ("width", "full", "dense")
-)
 
 
 def suits(player: Player, state: State) -> bool:
     """Say whether the games of a batch can be recorded: on CUDA, all of one size, not too large."""
-    if not (player.graphs and state.points.is_cuda and state.dense):
+    if not (player.graphs and state.points.is_cuda and state.dense and state.image is None):
         return False
     room = state.points.shape[1]
     return len(state.points) * (room + player.spec.number(room)) <= LARGEST
 
 
-def greedy(player: Player, state: State, report: Report | None = None) -> State:
+def greedy(player: Player, state: State) -> State:
     """Run Algorithm 1 on a batch that `suits`; the same trees as `decoding.greedy`."""
     with _lock:
         points = state.points
@@ -53,17 +48,17 @@ def greedy(player: Player, state: State, report: Report | None = None) -> State:
         _recordings[key] = recording
         while len(_recordings) > KEPT:
             _recordings.popitem(last=False)
-        return recording.play(state, report)
+        return recording.play(state, player.report)
 
 
 class Recording:
     """The steps of one batch shape. Holds the policy, whose identity is part of the key."""
 
     def __init__(self, player: Player, state: State) -> None:
-        self._player = replace(player, pause=None)
+        self._player = replace(player, pause=None, report=None)
         self._rules = player.rules
         self._width = state.width
-        self._tensors = {name: getattr(state, name).clone() for name in _TENSORS}
+        self._tensors = {name: getattr(state, name).clone() for name in TENSORS}
         self._graphs: list[torch.cuda.CUDAGraph] = []
         self._record(state)
 
@@ -85,8 +80,6 @@ class Recording:
 
     def _step(self, number: int) -> None:
         """Take one step of Algorithm 1 in place."""
-        from .decoding import likeliest
-
         state = self._state(number)
         found = self._rules.candidates(state)
         choice = likeliest(self._player.score(state, found))

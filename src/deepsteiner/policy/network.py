@@ -18,21 +18,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import get_args
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..core.errors import OptionError
 from .candidates import Candidates
-from .training.config import Decoder, Inputs, Norm
+from .settings import NetworkConfig
 from .training.group import sum_over_processes
 
-NORMS: tuple[Norm, ...] = get_args(Norm)
-INPUTS: tuple[Inputs, ...] = get_args(Inputs)
-DECODERS: tuple[Decoder, ...] = get_args(Decoder)
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
 # without any candidate give no NaN.
@@ -43,35 +37,6 @@ _PIECE = 1 << 20
 Pause = Callable[[], None]
 
 
-@dataclass(frozen=True)
-class NetworkConfig:
-    """The architecture; the defaults are the paper's."""
-
-    layers: int = 5
-    dim: int = 128
-    heads: int = 8
-    ff: int = 512
-    norm: Norm = "batch"
-    inputs: Inputs = "raw"
-    decoder: Decoder = "paper"
-
-    def __post_init__(self) -> None:
-        for name in ("layers", "dim", "heads", "ff"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise OptionError(f"network {name} must be an integer of at least 1, got {value!r}")
-        if self.dim % self.heads:
-            raise OptionError(
-                f"network dim must be a multiple of heads, got dim={self.dim}, heads={self.heads}"
-            )
-        for name, known in (("norm", NORMS), ("inputs", INPUTS), ("decoder", DECODERS)):
-            value = getattr(self, name)
-            if value not in known:
-                raise OptionError(
-                    f"network {name} must be one of {', '.join(known)}, got {value!r}"
-                )
-
-
 class MaskedBatchNorm(nn.BatchNorm1d):
     """Batch normalisation over the tokens (B, T, d) that the mask (B, T) marks.
 
@@ -79,6 +44,10 @@ class MaskedBatchNorm(nn.BatchNorm1d):
     """
 
     across_processes: bool = False
+    momentum: float
+    running_mean: Tensor
+    running_var: Tensor
+    num_batches_tracked: Tensor
 
     def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
         """Normalise every token; without a mask, all of them make the statistics."""
@@ -91,13 +60,10 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         return (flat * scale + shift).to(tokens.dtype).view(tokens.shape)
 
     def _statistics(self, flat: Tensor, mask: Tensor | None) -> tuple[Tensor, Tensor]:
-        if mask is None:
-            weight = flat.new_ones((len(flat), 1))
-        else:
+        weight = flat.new_ones((len(flat), 1))
+        if mask is not None:
             weight = mask.reshape(-1, 1).to(flat.dtype)
         # The running mean is a good centre: sums of squares around it lose no digits.
-        assert self.running_mean is not None
-        assert self.running_var is not None
         centre = self.running_mean.to(flat.dtype).clone()
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
@@ -113,12 +79,9 @@ class MaskedBatchNorm(nn.BatchNorm1d):
 
     @torch.no_grad()
     def _remember(self, mean: Tensor, variance: Tensor) -> None:
-        momentum = 0.1 if self.momentum is None else self.momentum
-        assert self.num_batches_tracked is not None
         self.num_batches_tracked += 1
         for kept, value in ((self.running_mean, mean), (self.running_var, variance)):
-            assert kept is not None
-            kept.lerp_(value.to(kept.dtype), momentum)
+            kept.lerp_(value.to(kept.dtype), self.momentum)
 
 
 class TokenLayerNorm(nn.LayerNorm):

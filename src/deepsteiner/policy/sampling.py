@@ -1,9 +1,19 @@
-"""Choosing by probability with random numbers that were drawn beforehand."""
+"""Choosing by probability: the likeliest, or with random numbers that were drawn beforehand."""
 
 from __future__ import annotations
 
 import torch
 from torch import Tensor
+
+# Log-probabilities closer than this count as equal and the first candidate is taken: rounding,
+# which depends on the other instances of a batch, must not decide between twins.
+TIE = 1e-5
+
+
+def likeliest(log_probs: Tensor) -> Tensor:
+    """Return the first index of every row that is as good as the best (to within TIE)."""
+    best = log_probs.amax(dim=1, keepdim=True)
+    return (log_probs >= best - TIE).to(torch.int8).argmax(dim=1)
 
 
 def choose(log_probs: Tensor, draws: Tensor | None) -> Tensor:

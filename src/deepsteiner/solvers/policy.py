@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from ..run.monitor import Monitor
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from ..policy.decoding import Player, Report
     from ..policy.environment import State
+    from ..policy.rollout import Player
 
 # More tokens (points and candidates, at the last step) than this would take minutes a step.
 TOKEN_LIMIT = 20_000
@@ -72,16 +72,16 @@ class _OutOfTimeError(Exception):
 
 def solve(run: Run, options: Options) -> Tree:
     """Run the policy on one instance."""
-    player = _player(options, run.device)
-    points = run.points[None]
-    box = _Box.of(points, run.frame.shift[None], np.array([run.frame.unit]), options.normalize)
-    _check_tokens(player, points.shape[1])
-    start = player.rules.reset(_tensor(box.into(points), player))
-    seeds = _streams(points, [run.seed], options)
-    state = _decode_watched(player, start, options, seeds, run.monitor, float(box.scale[0]))
-    steiner = box.back(_steiner_points(state), np.zeros(int(state.steps[0]), dtype=np.int64))
+    shift, unit = run.frame.shift[None], np.array([run.frame.unit])
+    box = _Box.of(run.points[None], shift, unit, options.normalize)
+    game = _game(run.points[None], box, [run.seed], options, run.device)
+    start = game.player.rules.reset(game.points)
+    state = _decode_watched(game, start, options, run.monitor, float(box.scale[0]))
+    steps = int(state.steps[0])
+    added = state.points[0, len(run.points) :][:steps]
+    steiner = box.back(added.cpu().numpy(), np.zeros(steps, dtype=np.int64))
     if run.trace is not None:
-        run.trace.extend(_trace(player, start, state, box, run))
+        run.trace.extend(_trace(game.player, start, added, box, run))
     nodes = np.concatenate((run.points, steiner))
     edges = minimum_spanning_tree(nodes)
     if options.refine:
@@ -90,27 +90,25 @@ def solve(run: Run, options: Options) -> Tree:
         steiner, edges = refine(run.points, steiner, edges)
         nodes = np.concatenate((run.points, steiner))
     run.monitor.report("done", len(steiner), len(run.points) - 2, tree_length(nodes, edges))
-    return Tree(steiner, edges, info={"model": options.model, "steps": int(state.steps[0])})
+    return Tree(steiner, edges, info={"model": options.model, "steps": steps})
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Run the policy on many instances of one size."""
     from ..policy.decoding import IMAGES
 
-    player = _player(options, batch.device)
     count, n = batch.points.shape[:2]
-    _check_tokens(player, n)
     units = np.ldexp(1.0, -batch.exponents.astype(np.int32))
     box = _Box.of(batch.points, batch.shifts, units, options.normalize)
-    seeds = _streams(batch.points, batch.seeds.tolist(), options)
-    inside = _tensor(box.into(batch.points), player)
+    game = _game(batch.points, box, batch.seeds.tolist(), options, batch.device)
     copies = {"greedy": 1, "sample": options.samples, "beam": options.beam}[options.decode]
     copies *= IMAGES if options.augment else 1
-    rows = max(1, TOKENS_AT_ONCE[inside.device.type] // (_tokens(player, n) * copies))
+    rows = max(1, TOKENS_AT_ONCE[batch.device] // (_tokens(game.player, n) * copies))
     sizes, steiner = np.empty(count, dtype=np.int64), np.zeros((count, n, 2))
     for first in range(0, count, rows):
         some = slice(first, first + rows)
-        state = _decode(player, player.rules.reset(inside[some]), options, seeds[some], None)
+        start = game.player.rules.reset(game.points[some])
+        state = _decode(game.player, start, options, game.seeds[some])
         sizes[some] = state.count.cpu().numpy()
         steiner[some, : n - 2] = state.points[:, n:].cpu().numpy()
     owner = np.repeat(np.arange(count), n)
@@ -171,43 +169,62 @@ class _Box:
         return framed
 
 
-def _decode(
-    player: Player, state: State, options: Options, seeds: list[int], report: Report | None
-) -> State:
+class _Game(NamedTuple):
+    """A model ready to play, the points (B, n, 2) as it sees them, and a seed for each instance."""
+
+    player: Player
+    points: Tensor
+    seeds: list[int]
+
+
+def _game(
+    points: FloatArray, box: _Box, seeds: list[int], options: Options, device: Place
+) -> _Game:
+    import torch
+
+    player = _player(options, device)
+    tokens = _tokens(player, points.shape[1])
+    if tokens > TOKEN_LIMIT:
+        raise PointsError(
+            f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
+            f"{points.shape[1]} distinct points would come to {tokens}; method 'local' takes any "
+            f"number"
+        )
+    if options.decode == "sample":
+        # Every instance has its own stream, so that its batch mates do not matter.
+        seeds = [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
+    inside = np.ascontiguousarray(box.into(points))
+    return _Game(player, torch.from_numpy(inside).to(device), seeds)
+
+
+def _decode(player: Player, state: State, options: Options, seeds: list[int]) -> State:
+    """Return the best tree of every instance, as the options say."""
+    import torch
+
     from ..policy import decoding
 
     copies = decoding.IMAGES if options.augment else 1
-    image = None
     if options.augment:
-        state, image = decoding.images(state)
+        state = decoding.images(state)
     if options.decode == "greedy":
-        result = decoding.greedy(player, state, image, report)
+        result = decoding.greedy(player, state)
     elif options.decode == "beam":
-        result = decoding.beam(player, state, options.beam, image, report)
+        result = decoding.beam(player, state, options.beam)
     else:
         tokens = _tokens(player, state.width) * len(state.count)
         at_once = max(1, TOKENS_AT_ONCE[state.count.device.type] // tokens)
         result = state
         everything = _draws(seeds, copies, options.samples, state.width - 2)
-        for first in range(0, options.samples, at_once):
-            draws = everything[:, first : first + at_once]
-            found = decoding.sample(player, state, draws.to(state.points.device), image, report)
+        for draws in torch.split(everything, at_once, dim=1):
+            found = decoding.sample(player, state, draws.to(state.points.device))
             result = decoding.shorter(result, found)
     return decoding.best_of(result, copies)
-
-
-def _streams(points: FloatArray, seeds: list[int], options: Options) -> list[int]:
-    """Return the seed of every instance's own random stream, where there is something to draw."""
-    if options.decode != "sample":
-        return seeds
-    return [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
 
 
 def _draws(seeds: list[int], copies: int, samples: int, steps: int) -> Tensor:
     """Return the random numbers (B * copies, samples, steps) for sampling.
 
-    Every instance has its own stream, so that its batch mates do not matter. The first tree of
-    each is the greedy one.
+    The first tree of each instance is the greedy one.
     """
     import torch
 
@@ -217,12 +234,7 @@ def _draws(seeds: list[int], copies: int, samples: int, steps: int) -> Tensor:
 
 
 def _decode_watched(
-    player: Player,
-    start: State,
-    options: Options,
-    seeds: list[int],
-    monitor: Monitor,
-    scale: float,
+    game: _Game, start: State, options: Options, monitor: Monitor, scale: float
 ) -> State:
     """Decode one instance; when time is up, return the best tree of the steps that were finished.
 
@@ -245,12 +257,15 @@ def _decode_watched(
             raise _OutOfTimeError
 
     try:
-        return _decode(replace(player, pause=pause), start, options, seeds, report)
+        watched = replace(game.player, pause=pause, report=report)
+        return _decode(watched, start, options, game.seeds)
     except _OutOfTimeError:
         return best
 
 
-def _trace(player: Player, start: State, state: State, box: _Box, run: Run) -> list[dict[str, Any]]:
+def _trace(
+    player: Player, start: State, added: Tensor, box: _Box, run: Run
+) -> list[dict[str, Any]]:
     """Return the steps to the tree as JSON-able records, in the user's coordinates."""
     from ..policy.decoding import replay
 
@@ -259,29 +274,22 @@ def _trace(player: Player, start: State, state: State, box: _Box, run: Run) -> l
         framed = box.back(array, np.zeros(len(array), dtype=np.int64))
         return [[float(x), float(y)] for x, y in run.frame.back(framed)]
 
-    added = state.points[0, int(state.terminals[0]) : int(state.count[0])]
     records = []
-    nodes = start.points[0, : int(start.terminals[0])].cpu().numpy()
+    nodes = start.points[0, : start.width].cpu().numpy()
     for number, (found, scores, choice) in enumerate(replay(player, start, added)):
-        nodes = np.concatenate((nodes, found.points[0, choice : choice + 1].cpu().numpy()))
-        edges = nodes[minimum_spanning_tree(nodes)]
-        length = float(np.linalg.norm(edges[:, 0] - edges[:, 1], axis=1).sum())
+        chosen = found.points[0, choice : choice + 1]
+        nodes = np.concatenate((nodes, chosen.cpu().numpy()))
+        length = tree_length(nodes, minimum_spanning_tree(nodes))
         records.append(
             {
                 "candidates": users(found.points[0]),
                 "probabilities": [float(p) for p in scores.exp().cpu()],
-                "chosen": users(found.points[0, choice : choice + 1])[0],
+                "chosen": users(chosen)[0],
                 "length": length / float(box.scale[0]) * run.frame.unit,
                 "kept": number < len(added),
             }
         )
     return records
-
-
-def _steiner_points(state: State) -> FloatArray:
-    first, last = int(state.terminals[0]), int(state.count[0])
-    points: FloatArray = state.points[0, first:last].cpu().numpy()
-    return points
 
 
 def _tokens(player: Player, n: int) -> int:
@@ -290,27 +298,11 @@ def _tokens(player: Player, n: int) -> int:
     return size + player.spec.number(size)
 
 
-def _check_tokens(player: Player, n: int) -> None:
-    tokens = _tokens(player, n)
-    if tokens > TOKEN_LIMIT:
-        raise PointsError(
-            f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
-            f"{n} distinct points would come to {tokens}; method 'local' takes any number"
-        )
-
-
-def _tensor(array: FloatArray, player: Player) -> Tensor:
-    import torch
-
-    device = next(player.policy.parameters()).device
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device)
-
-
 def _player(options: Options, device: Place) -> Player:
     """Return the model ready to play on a device."""
     load_torch("method 'policy'")
     from ..policy.checkpoint import candidate_spec
-    from ..policy.decoding import Player
+    from ..policy.rollout import Player
 
     policy, meta = _loaded(read_model(options.model, "policy"), device)
     precision = options.precision

@@ -2,31 +2,13 @@
 
 from __future__ import annotations
 
-from ..training import (
-    ConfigOption,
-    DeviceOption,
-    JsonOption,
-    MinutesOption,
-    OutOption,
-    QuietOption,
-    ResumeOption,
-    SetOption,
-    load_config,
-    need_torch,
-    report,
-)
+from typing import Any
+
+from ..training import Measure, training_command
 
 
-def pretrain(
-    out: OutOption,
-    config: ConfigOption = None,
-    set_: SetOption = None,
-    device: DeviceOption = "auto",
-    resume: ResumeOption = False,
-    minutes: MinutesOption = None,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@training_command("tsp20", Measure("tour_length"))
+def pretrain() -> type[Any]:
     """Train an attention model on tours of 20 cities.
 
     A policy starts from it with `deepsteiner train --set train.start=FOLDER/model`.
@@ -38,11 +20,4 @@ def pretrain(
     """
     from ...policy.training.config import PretrainConfig
 
-    chosen = load_config(config, set_, "tsp20", out, resume, PretrainConfig)
-    need_torch()
-    from ...policy.training import training
-
-    outcome = training.pretrain(
-        chosen, out, device=device, resume=resume, minutes=minutes, quiet=quiet
-    )
-    report(outcome, out, "tour_length", "", as_json)
+    return PretrainConfig

@@ -4,35 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..training import (
-    ConfigOption,
-    DeviceOption,
-    JsonOption,
-    MinutesOption,
-    OutOption,
-    QuietOption,
-    ResumeOption,
-    SetOption,
-    is_first_process,
-    load_config,
-    need_torch,
-    report,
-)
-
-# Up to this size the optima of validation instances are quickly found.
-LARGEST_SOLVED = 20
+from ..training import Measure, training_command
 
 
-def train(
-    out: OutOption,
-    config: ConfigOption = None,
-    set_: SetOption = None,
-    device: DeviceOption = "auto",
-    resume: ResumeOption = False,
-    minutes: MinutesOption = None,
-    quiet: QuietOption = False,
-    as_json: JsonOption = False,
-) -> None:
+@training_command("distill", Measure("gap", " %"))
+def train() -> type[Any]:
     """Train a policy.
 
     Flavours (paper, paper-short, distill), candidates (mst, knn, grid, all), criteria
@@ -48,26 +24,4 @@ def train(
     """
     from ...policy.training.config import Config
 
-    chosen = load_config(config, set_, "distill", out, resume, Config)
-    need_torch()
-    from ...policy.training import training
-
-    outcome = training.train(
-        chosen,
-        out,
-        device=device,
-        resume=resume,
-        minutes=minutes,
-        optima=_validation_optima if is_first_process() else None,
-        quiet=quiet,
-    )
-    report(outcome, out, "gap", " %", as_json)
-
-
-def _validation_optima(points: Any) -> Any:
-    """Return optimal lengths of validation instances, or None where finding them takes long."""
-    from ...batch import solve_many
-
-    if max(len(instance) for instance in points) > LARGEST_SOLVED:
-        return None
-    return solve_many(points, "exact").lengths
+    return Config

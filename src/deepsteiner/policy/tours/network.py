@@ -9,13 +9,31 @@ cheap scoring is differentiated.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from ..network import Encoder, NetworkConfig
+from ..network import Encoder
 from ..sampling import choose
+from ..settings import NetworkConfig
+
+
+class Prepared(NamedTuple):
+    """What is the same in every step of a tour, of embeddings (B, n, d).
+
+    `graph` (B, d) is the query's part from all cities; `key` and `value` (B, heads, n, d / heads)
+    serve the glimpse, `target` (B, n, d) the final comparison. `first` and `last` (B, n, d) are
+    the query's parts from a city at the beginning and at the end of the tour.
+    """
+
+    graph: Tensor
+    key: Tensor
+    value: Tensor
+    target: Tensor
+    first: Tensor
+    last: Tensor
 
 
 class TourDecoder(nn.Module):
@@ -65,14 +83,6 @@ class TourDecoder(nn.Module):
         match = torch.bmm(wanted, fixed.target.transpose(1, 2)) / math.sqrt(dim)
         logits = self.clip * torch.tanh(match.float() if match.dtype.itemsize < 4 else match)
         return logits.masked_fill(~open_cities, -torch.inf).log_softmax(dim=2)
-
-
-class Prepared:
-    """The parts of a decoder step that are the same in every step."""
-
-    def __init__(self, **parts: Tensor) -> None:
-        self.graph, self.key, self.value = parts["graph"], parts["key"], parts["value"]
-        self.target, self.first, self.last = parts["target"], parts["first"], parts["last"]
 
 
 class TourModel(nn.Module):

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from ...core.points import FloatArray
+from ..cards import tour_card
+from ..checkpoint import write_folder
 from ..sampling import autocast
 from ..training.baseline import RolloutReinforce
 from ..training.config import PretrainConfig
-from ..training.group import Group
 from ..training.instances import Padded, TrainingStream
+from ..training.validation import Validation
 from .network import TourModel, tour_lengths
 
 # Instances rolled out at once where no gradient is needed.
@@ -23,53 +26,59 @@ CHUNK = 10_240
 class TourReinforce(RolloutReinforce):
     """The policy-gradient loss of tours."""
 
+    policy: TourModel
+
     def __init__(
         self,
         model: TourModel,
-        stream: TrainingStream,
         config: PretrainConfig,
-        validation: Padded,
-        *,
-        group: Group,
-        meta: dict[str, Any],
+        stream: TrainingStream,
+        validation: Validation,
     ) -> None:
-        super().__init__(model, stream, config.reinforce, group=group, chunk=CHUNK)
-        self.precision = config.train.precision
-        self._validation, self._meta = validation, meta
+        super().__init__(model, config, stream, validation, CHUNK)
         self.draws = config.tour.n
 
     def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
         """Sample a tour of each instance, then score it."""
-        model = self.policy
-        assert isinstance(model, TourModel)
         with autocast(instances.points.device, self.precision):
-            fixed = model.encode(instances.points)
-            tours = model.tours(fixed, draws)
-            return tour_lengths(instances.points, tours), model.likelihood(fixed, tours)
+            fixed = self.policy.encode(instances.points)
+            tours = self.policy.tours(fixed, draws)
+            likelihood = self.policy.likelihood(fixed, tours)
+            return tour_lengths(instances.points, tours), likelihood
 
-    @torch.no_grad()
     def greedy_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
         """Return the lengths of greedy tours."""
-        assert isinstance(policy, TourModel)
-        with autocast(instances.points.device, self.precision):
-            tours = policy.tours(policy.encode(instances.points))
-        return tour_lengths(instances.points, tours)
+        return greedy_lengths(policy, instances, self.precision)
 
-    def validate(self) -> dict[str, float]:
-        """Return the mean length of greedy tours of the baseline and of the policy."""
-        self.policy.eval()
-        started = time.perf_counter()
-        length = float(self._in_chunks(self.baseline, self._validation).mean())
-        spent = time.perf_counter() - started
-        return {
-            "tour_length": length,
-            "policy_tour_length": float(self._in_chunks(self.policy, self._validation).mean()),
-            "greedy_per_second": len(self._validation) / spent,
+
+@torch.no_grad()
+def greedy_lengths(model: nn.Module, instances: Padded, precision: str) -> Tensor:
+    """Return the lengths (B,) of a model's greedy tours."""
+    assert isinstance(model, TourModel)
+    with autocast(instances.points.device, precision):
+        tours = model.tours(model.encode(instances.points))
+    return tour_lengths(instances.points, tours)
+
+
+class TourValidation(Validation):
+    """The lengths of greedy tours."""
+
+    def lengths(self, model: nn.Module, instances: Padded) -> Tensor:
+        """Return the lengths (B,) of greedy tours, at the precision of the training."""
+        return greedy_lengths(model, instances, self.meta["config"]["train"]["precision"])
+
+    def summary(self, lengths: FloatArray) -> dict[str, float]:
+        """Return the mean length."""
+        return {"tour_length": float(lengths.mean())}
+
+    def write(self, folder: Path, model: nn.Module, facts: dict[str, Any]) -> None:
+        """Write a tour model."""
+        assert isinstance(model, TourModel)
+        training = {**self.meta, **facts}
+        description = {
+            "kind": "tour",
+            "network": asdict(model.config),
+            "clip": model.decoder.clip,
+            "training": training,
         }
-
-    def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
-        """Write the baseline, which is what is shipped."""
-        from .files import save_tour_model
-
-        assert isinstance(self.baseline, TourModel)
-        save_tour_model(folder, self.baseline, {**self._meta, **facts})
+        write_folder(folder, model, description, tour_card(model.config.layers, training))

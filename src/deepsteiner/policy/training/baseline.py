@@ -15,10 +15,10 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor, nn
 
-from .config import ReinforceConfig
-from .group import Group
+from .config import RunConfig
 from .instances import Padded, TrainingStream
 from .trainer import Objective
+from .validation import Validation
 
 
 class RolloutReinforce(Objective):
@@ -34,24 +34,27 @@ class RolloutReinforce(Objective):
     def __init__(
         self,
         policy: nn.Module,
+        config: RunConfig,
         stream: TrainingStream,
-        config: ReinforceConfig,
-        *,
-        group: Group,
+        validation: Validation,
         chunk: int,
     ) -> None:
-        super().__init__()
-        self.policy = policy
+        super().__init__(policy, validation)
         self.baseline = copy.deepcopy(policy).requires_grad_(False).eval()
-        self.stream, self.config, self.group, self.chunk = stream, config, group, chunk
+        self.config, self.precision = config.reinforce, config.train.precision
+        self.stream, self.group, self.chunk = stream, stream.group, chunk
         # Mean sampled cost, for the warm-up; not a number until the first step.
         self.register_buffer("running", torch.tensor(torch.nan, dtype=torch.float64))
         self.register_buffer("version", torch.tensor(0))
         # Epochs trained when the baseline was last replaced; 0: it is what training began with.
         self.register_buffer("kept_epoch", torch.tensor(0))
-        self._epoch = 0
         self._expected: Tensor | None = None
         self._defence: tuple[int, Padded, Tensor] | None = None
+
+    @property
+    def shipped(self) -> nn.Module:
+        """The baseline."""
+        return self.baseline
 
     @abstractmethod
     def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
@@ -70,13 +73,10 @@ class RolloutReinforce(Objective):
         self.policy.train()
         cost, likelihood = self.sample(instances, draws)
         cost = cost.detach()
-        expected = self._running_mean(cost) if self._warms_up else self._baseline_costs(row)
+        # `begin_epoch` comes first: it rolled the baseline out, unless this is the warm-up.
+        expected = self._running_mean(cost) if self._expected is None else self._expected[row]
         self.stats = {"cost": cost.mean(), "advantage": (cost - expected).mean()}
         return ((cost - expected) * likelihood).mean()
-
-    @property
-    def _warms_up(self) -> bool:
-        return self._epoch < self.config.warmup_epochs
 
     def _running_mean(self, cost: Tensor) -> Tensor:
         mean = self.group.mean(cost.mean().double())
@@ -86,15 +86,10 @@ class RolloutReinforce(Objective):
         )
         return self.running.to(cost.dtype)
 
-    def _baseline_costs(self, row: slice) -> Tensor:
-        assert self._expected is not None, "begin_epoch comes first"
-        return self._expected[row]
-
     def begin_epoch(self, epoch: int) -> None:
         """Roll the baseline out on this epoch's instances."""
-        self._epoch = epoch
         self._expected = None
-        if not self._warms_up:
+        if epoch >= self.config.warmup_epochs:
             parts = [self.greedy_costs(self.baseline, part) for part in self._epoch_parts(epoch)]
             self._expected = torch.cat(parts)
 
@@ -111,8 +106,8 @@ class RolloutReinforce(Objective):
         costs = self._in_chunks(self.policy, instances)
         difference = (costs - defended).double()
         probability = one_sided_p(difference)
-        wins = torch.tensor(probability < self.config.alpha, device=costs.device)
-        if bool(self.group.agree(wins)):
+        wins = bool(self.group.agree(probability < self.config.alpha, costs.device))
+        if wins:
             self.baseline.load_state_dict(self.policy.state_dict())
             self.version.add_(1)
             self.kept_epoch.fill_(epoch + 1)
@@ -120,7 +115,7 @@ class RolloutReinforce(Objective):
             "trial_cost": float(costs.mean()),
             "trial_baseline": float(defended.mean()),
             "trial_p": probability,
-            "baseline_version": version + int(wins),
+            "baseline_version": version + wins,
         }
 
     def _trial(self) -> tuple[int, Padded, Tensor]:
@@ -132,8 +127,15 @@ class RolloutReinforce(Objective):
         return self._defence
 
     def _in_chunks(self, policy: nn.Module, instances: Padded) -> Tensor:
-        starts = range(0, len(instances), self.chunk)
-        return torch.cat([self.trial_costs(policy, instances[k : k + self.chunk]) for k in starts])
+        parts = instances.chunks(self.chunk)
+        return torch.cat([self.trial_costs(policy, part) for part in parts])
+
+    def validate(self) -> dict[str, float]:
+        """Measure the baseline, and beside it the policy in training."""
+        found = super().validate()
+        now = self.validation.measure(self.policy)
+        rates = {name for name in now if name.endswith("_per_second")}
+        return found | {f"policy_{name}": now[name] for name in now if name not in rates}
 
 
 def one_sided_p(difference: Tensor) -> float:

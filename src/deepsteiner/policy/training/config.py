@@ -8,28 +8,24 @@ of range are errors of one sentence. Nothing here needs torch.
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import math
 import tomllib
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 from ...core.errors import FormatError, OptionError
 from ...core.options import OptionInfo, describe, option
-from ...geometry.candidates import CandidateKind, Extent
+from ..settings import CandidateSpec, Criterion, NetworkConfig
 
 SHIPPED = Path(__file__).parent / "configs"
-# The paper's three, and Algorithm 1 itself: the length that counts in the end.
-Criterion = Literal["first_increment", "first_selection", "all_selection", "inference"]
-CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
-Norm = Literal["batch", "layer"]
-Inputs = Literal["raw", "edge"]
-Decoder = Literal["paper", "released"]
+RUN_CONFIG = "config.json"
 
 T = TypeVar("T")
+Tables = dict[str, dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -51,30 +47,6 @@ class ValidationConfig:
     path: str | None = option(None, "a file with points and optimal_length")
     instances: int = option(1000, "how many, from the file or the validation split", minimum=1)
     every: int = option(1, "epochs from one validation to the next", minimum=1)
-
-
-@dataclass(frozen=True)
-class CandidatesConfig:
-    """[candidates]: where Steiner points may lie."""
-
-    kind: CandidateKind = option("mst", "the arcs of which pairs")
-    k_star: int = option(9, "interior points of an arc", minimum=1)
-    k_neighbors: int = option(3, "neighbours of a point, for knn", minimum=1)
-    grid: int = option(10, "points of one side of the grid", minimum=1)
-    extent: Extent = option("unit", "what the grid covers")
-
-
-@dataclass(frozen=True)
-class NetworkOptions:
-    """[network]: the policy's network."""
-
-    layers: int = option(5, "encoder layers", minimum=1)
-    dim: int = option(128, "width of an embedding", minimum=1)
-    heads: int = option(8, "heads of an attention", minimum=1)
-    ff: int = option(512, "width of a feed-forward layer", minimum=1)
-    norm: Norm = option("batch", "normalisation")
-    inputs: Inputs = option("raw", "what a candidate is described by")
-    decoder: Decoder = option("paper", "the decoder as printed or as released")
 
 
 @dataclass(frozen=True)
@@ -133,23 +105,24 @@ class DistillConfig:
 
 
 @dataclass(frozen=True)
-class Config:
-    """Everything `deepsteiner train` needs to know."""
+class TourConfig:
+    """[tour]: the travelling-salesman instances of pretraining."""
+
+    n: int = option(20, "cities of an instance, uniform in the unit square", minimum=3)
+    clip: float = option(10.0, "bound of the decoder's compatibilities (tanh)", minimum=1e-6)
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What every training needs to know."""
 
     data: DataConfig = field(default_factory=DataConfig)
     validation: ValidationConfig = field(default_factory=ValidationConfig)
-    candidates: CandidatesConfig = field(default_factory=CandidatesConfig)
-    network: NetworkOptions = field(default_factory=NetworkOptions)
+    network: NetworkConfig = field(default_factory=NetworkConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
-    distill: DistillConfig = field(default_factory=DistillConfig)
 
     def __post_init__(self) -> None:
-        if self.network.dim % self.network.heads:
-            raise OptionError(
-                f"network.dim must be a multiple of network.heads, "
-                f"got {self.network.dim} and {self.network.heads}"
-            )
         if self.train.batch > self.data.instances:
             raise OptionError(
                 f"train.batch must be at most data.instances = {self.data.instances}, "
@@ -163,63 +136,36 @@ class Config:
 
 
 @dataclass(frozen=True)
-class TourConfig:
-    """[tour]: the travelling-salesman instances of pretraining."""
+class Config(RunConfig):
+    """Everything `deepsteiner train` needs to know."""
 
-    n: int = option(20, "cities of an instance, uniform in the unit square", minimum=3)
-    clip: float = option(10.0, "bound of the decoder's compatibilities (tanh)", minimum=1e-6)
+    candidates: CandidateSpec = field(default_factory=CandidateSpec)
+    distill: DistillConfig = field(default_factory=DistillConfig)
 
 
 @dataclass(frozen=True)
-class PretrainConfig:
+class PretrainConfig(RunConfig):
     """Everything `deepsteiner pretrain` needs to know."""
 
     tour: TourConfig = field(default_factory=TourConfig)
-    data: DataConfig = field(default_factory=DataConfig)
-    validation: ValidationConfig = field(default_factory=ValidationConfig)
-    network: NetworkOptions = field(default_factory=NetworkOptions)
-    train: TrainConfig = field(default_factory=TrainConfig)
-    reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
-
-    def __post_init__(self) -> None:
-        Config(self.data, self.validation, network=self.network, train=self.train)
 
 
 def load(names: Sequence[str], overrides: Sequence[str] = (), root: type[T] = Config) -> T:  # type: ignore[assignment]
     """Compose files (shipped names or paths) and `table.key=value` overrides into a `root`."""
-    tables: dict[str, dict[str, Any]] = {}
+    tables: Tables = {}
     for name in names:
         _merge(tables, _read(name, Path(), (), root))
-    for text in overrides:
-        _merge(tables, _override(text, root))
-    return from_tables(tables, root)
+    return _with_overrides(tables, overrides, root)
 
 
-def load_over(
-    saved: Mapping[str, Mapping[str, Any]],
-    overrides: Sequence[str],
-    root: type[T] = Config,  # type: ignore[assignment]
-) -> T:
-    """Return a saved configuration with overrides on top."""
-    tables = {name: dict(values) for name, values in saved.items()}
-    for text in overrides:
-        _merge(tables, _override(text, root))
-    return from_tables(tables, root)
-
-
-def from_tables(tables: Mapping[str, Any], root: type[T] = Config, where: str = "") -> T:  # type: ignore[assignment]
-    """Build a checked configuration from nested dicts, as `asdict` or a TOML file gives them."""
-    classes = _tables_of(root)
-    prefix = f"{where}: " if where else ""
-    for name, values in tables.items():
-        if name not in classes:
-            valid = ", ".join(classes)
-            raise OptionError(f"{prefix}unknown table [{name}]; the tables are: {valid}")
-        if not isinstance(values, Mapping):
-            raise OptionError(f"{prefix}{name!r} must be a table, got {values!r}")
-    return root(
-        **{name: _table(classes[name], name, tables.get(name, {}), prefix) for name in classes}
-    )
+def load_run(folder: Path | str, overrides: Sequence[str] = (), root: type[T] = Config) -> T:  # type: ignore[assignment]
+    """Return the configuration of the run in a folder, with overrides on top."""
+    path = Path(folder) / RUN_CONFIG
+    if not path.is_file():
+        raise FormatError(f"there is nothing to resume: {path} does not exist")
+    tables = json.loads(path.read_text(encoding="utf-8"))
+    _checked_tables(tables, root, f"{path}: ")
+    return _with_overrides(tables, overrides, root)
 
 
 def shipped_names() -> list[str]:
@@ -227,11 +173,15 @@ def shipped_names() -> list[str]:
     return sorted(path.stem for path in SHIPPED.glob("*.toml"))
 
 
-def _tables_of(root: type) -> dict[str, type]:
-    return dict(typing.get_type_hints(root))
+def _with_overrides(tables: Tables, overrides: Sequence[str], root: type[T]) -> T:
+    """Build a checked configuration from nested dicts and `table.key=value` overrides."""
+    for text in overrides:
+        _merge(tables, _override(text, root))
+    checked, kinds = _checked_tables(tables, root, ""), typing.get_type_hints(root)
+    return root(**{name: kinds[name](**values) for name, values in checked.items()})
 
 
-def _read(name: str, folder: Path, seen: tuple[Path, ...], root: type) -> dict[str, dict[str, Any]]:
+def _read(name: str, folder: Path, seen: tuple[Path, ...], root: type) -> Tables:
     """Return the tables of a file over those it extends."""
     path = _find(name, folder)
     if path in seen:
@@ -241,17 +191,11 @@ def _read(name: str, folder: Path, seen: tuple[Path, ...], root: type) -> dict[s
     parents = [extends] if isinstance(extends, str) else extends
     if not isinstance(parents, list) or not all(isinstance(parent, str) for parent in parents):
         raise FormatError(f"{path}: extends must be a name or a list of names, got {extends!r}")
-    tables: dict[str, dict[str, Any]] = {}
+    tables: Tables = {}
     for parent in parents:
         _merge(tables, _read(parent, path.parent, (*seen, path), root))
     # Each file is checked by itself, so that an error names the file it is in.
-    checked = _tables_of(root)
-    from_tables({key: content[key] for key in content if key not in checked}, root, str(path))
-    for key, values in content.items():
-        if not isinstance(values, Mapping):
-            raise OptionError(f"{path}: {key!r} must be a table, got {values!r}")
-        _table(checked[key], key, values, f"{path}: ")
-    _merge(tables, content)
+    _merge(tables, _checked_tables(content, root, f"{path}: "))
     return tables
 
 
@@ -275,14 +219,15 @@ def _parse(path: Path) -> dict[str, Any]:
         raise FormatError(f"{path} is not a TOML file: {error}") from error
 
 
-def _override(text: str, root: type) -> dict[str, dict[str, Any]]:
+def _override(text: str, root: type) -> Tables:
     """Read `table.key=value`; a value that is no TOML value is a plain word."""
     path, equals, value = text.partition("=")
     table, dot, key = path.strip().partition(".")
     if not equals or not dot or not key:
         raise OptionError(f"an override has the form table.key=value, got {text!r}")
-    if table not in _tables_of(root):
-        valid = ", ".join(_tables_of(root))
+    tables = typing.get_type_hints(root)
+    if table not in tables:
+        valid = ", ".join(tables)
         raise OptionError(f"override {text!r}: unknown table {table!r}; the tables are: {valid}")
     try:
         parsed = tomllib.loads(f"value = {value.strip()}")["value"]
@@ -291,23 +236,31 @@ def _override(text: str, root: type) -> dict[str, dict[str, Any]]:
     return {table: {key: parsed}}
 
 
-def _merge(tables: dict[str, dict[str, Any]], over: Mapping[str, Mapping[str, Any]]) -> None:
+def _merge(tables: Tables, over: Tables) -> None:
     for name, values in over.items():
         tables.setdefault(name, {}).update(values)
 
 
-def _table(kind: type[T], name: str, values: Mapping[str, Any], prefix: str) -> T:
-    infos = {info.name: info for info in describe(kind)}
-    for key in values:
-        if key not in infos:
-            valid = ", ".join(infos)
-            raise OptionError(f"{prefix}unknown key {name}.{key}; the keys are: {valid}")
-    return kind(
-        **{
+def _checked_tables(tables: Mapping[str, Any], root: type, prefix: str) -> Tables:
+    """Return the tables with their values checked; an error begins with the prefix."""
+    kinds = typing.get_type_hints(root)
+    checked: Tables = {}
+    for name, values in tables.items():
+        if name not in kinds:
+            valid = ", ".join(kinds)
+            raise OptionError(f"{prefix}unknown table [{name}]; the tables are: {valid}")
+        if not isinstance(values, Mapping):
+            raise OptionError(f"{prefix}{name!r} must be a table, got {values!r}")
+        infos = {info.name: info for info in describe(kinds[name])}
+        for key in values:
+            if key not in infos:
+                valid = ", ".join(infos)
+                raise OptionError(f"{prefix}unknown key {name}.{key}; the keys are: {valid}")
+        checked[name] = {
             key: _checked(value, infos[key], f"{prefix}{name}.{key}")
             for key, value in values.items()
         }
-    )
+    return checked
 
 
 def _checked(value: Any, info: OptionInfo, where: str) -> Any:
@@ -326,8 +279,3 @@ def _checked(value: Any, info: OptionInfo, where: str) -> Any:
         if info.maximum is not None and value > info.maximum:
             raise OptionError(f"{where} must be at most {info.maximum:g}, got {value!r}")
     return value
-
-
-def as_tables(config: Any) -> dict[str, dict[str, Any]]:
-    """Return a configuration as nested dicts for JSON; `from_tables` reads them back."""
-    return dataclasses.asdict(config)

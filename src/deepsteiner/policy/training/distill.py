@@ -11,20 +11,17 @@ of points, so nothing is padded.
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..candidates import Candidates
-from ..environment import Environment, State
+from ..environment import State
 from ..network import Policy
-from ..rollout import most_steps, score
-from ..sampling import autocast, choose
-from .config import DistillConfig
-from .group import Group
-from .instances import Padded
+from ..rollout import Player
+from ..sampling import choose
+from .config import Config
+from .instances import Padded, TrainingStream
 from .trainer import Objective
 from .validation import Validation
 
@@ -32,77 +29,63 @@ from .validation import Validation
 class Distill(Objective):
     """The mean divergence of the policy from the lookahead's targets over visited states."""
 
+    policy: Policy
+
     def __init__(
-        self,
-        policy: Policy,
-        environment: Environment,
-        config: DistillConfig,
-        validation: Validation,
-        *,
-        group: Group,
-        precision: str,
+        self, policy: Policy, config: Config, stream: TrainingStream, validation: Validation
     ) -> None:
-        super().__init__()
-        self.policy = policy
-        self.environment, self.config, self.validation = environment, config, validation
-        self.group, self.precision = group, precision
+        super().__init__(policy, validation)
+        self.config, self.group = config.distill, stream.group
+        self.player = Player(policy, config.candidates, config.train.precision)
+        self.rules = self.player.rules
         # One number says whether an instance explores, then one for each of its steps.
-        self.draws = 2 + config.depth
+        self.draws = 2 + self.config.depth
 
     def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
         """Play the games and return the loss."""
         self.policy.train()
         size = instances.points.shape[1]
-        deepest = min(self.config.depth + 1, most_steps(self.environment, size))
-        state = self.environment.reset(instances.points, instances.count)
+        deepest = min(self.config.depth + 1, self.rules.most_steps(size))
+        state = self.rules.reset(instances.points, instances.count)
         losses, captured = [], []
         states = 0
         for depth in range(deepest):
             state, found, saving, draws, playing = self._worth_playing(state, draws)
             if not self._anyone_plays(saving):
                 break
-            with autocast(instances.points.device, self.precision):
-                log_probs = score(self.policy, self.environment, state, found)
-            log_probs = _at(log_probs, playing).to(saving.dtype)
+            log_probs = self.player.score(state, found)[playing].to(saving.dtype)
             best, teacher = saving.max(dim=1)
             losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
-            choice = self._choose(log_probs.detach(), _at(draws, playing), depth)
+            choice = self._choose(log_probs.detach(), draws[playing], depth)
             gained = saving.gather(1, choice[:, None])[:, 0]
             captured.append((gained.clamp(min=0.0) / best).sum())
             states += len(saving)
             if depth + 1 < deepest:
-                choice = torch.where(gained > 0, choice, teacher)
-                if playing is not None:
-                    choice = choice.new_zeros(len(draws)).index_copy(0, playing, choice)
-                state = self.environment.step(state, choice, found)
+                choices = choice.new_zeros(len(draws))
+                choices[playing] = torch.where(gained > 0, choice, teacher)
+                state = self.rules.step(state, choices, found)
         return self._mean(losses, captured, states, instances)
 
     def _worth_playing(
         self, state: State, draws: Tensor
-    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | None]:
+    ) -> tuple[State, Candidates, Tensor, Tensor, Tensor | slice]:
         """Leave only the games in which a candidate saves something.
 
         Return (state, candidates, savings, draws, rows). Games that have ended leave the batch,
-        and `rows` is None; where processes play together they stay, inactive, and savings are
-        those of the `rows` that play on.
+        and `rows` are all that remain; where processes play together they stay, inactive, and
+        savings are those of the `rows` that play on.
         """
         with torch.no_grad():
-            found = self.environment.candidates(state)
-            saving = self.environment.lookahead(state, found)
+            found = self.rules.candidates(state)
+            saving = self.rules.lookahead(state, found)
             least = self.config.threshold * state.length
             going = (saving.amax(dim=1) > least) & state.active
         rows = going.nonzero()[:, 0]
         if self._together:
             masked = replace(found, mask=found.mask & going[:, None], dense=False)
             return replace(state, active=going, dense=False), masked, saving[rows], draws, rows
-        some = replace(
-            found,
-            points=found.points[rows],
-            mask=found.mask[rows],
-            ends=found.ends[rows],
-            dense=found.full,
-        )
-        return state.take(rows), some, saving[rows], draws[rows], None
+        some = replace(found.take(rows), dense=found.full)
+        return state.take(rows), some, saving[rows], draws[rows], slice(None)
 
     @property
     def _together(self) -> bool:
@@ -134,23 +117,6 @@ class Distill(Objective):
             "states_per_instance": number / len(instances),
         }
         return torch.stack(losses).sum() / mean_number
-
-    def validate(self) -> dict[str, float]:
-        """Measure the policy on the validation set."""
-        self.policy.eval()
-        return self.validation.measure(self.policy)
-
-    def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
-        """Write the policy's weights."""
-        self.validation.write(folder, self.policy, facts)
-
-    def samples(self) -> list[Any]:
-        """Return trees of the policy."""
-        return self.validation.solutions(self.policy)
-
-
-def _at(values: Tensor, rows: Tensor | None) -> Tensor:
-    return values if rows is None else values[rows]
 
 
 def divergence(log_probs: Tensor, saving: Tensor, best: Tensor, temperature: float) -> Tensor:

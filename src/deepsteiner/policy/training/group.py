@@ -36,11 +36,13 @@ class Group:
             value /= self.world
         return value
 
-    def agree(self, value: Tensor) -> Tensor:
-        """Return the first process's tensor in all of them."""
-        if self.world > 1:
-            dist.broadcast(value, 0)
-        return value
+    def agree(self, value: float, device: torch.device) -> float:
+        """Return the first process's number in all of them."""
+        if self.world == 1:
+            return value
+        shared = torch.tensor(value, dtype=torch.float64, device=device)
+        dist.broadcast(shared, 0)
+        return float(shared)
 
 
 class _Sum(torch.autograd.Function):

@@ -9,6 +9,7 @@ continued sees what an uninterrupted one would have seen.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,6 +55,11 @@ class Padded:
 
     def __getitem__(self, rows: slice | Tensor) -> Padded:
         return Padded(self.points[rows], None if self.count is None else self.count[rows])
+
+    def chunks(self, size: int) -> Iterator[Padded]:
+        """Yield the instances in order, `size` at a time."""
+        for start in range(0, len(self), size):
+            yield self[start : start + size]
 
     def to(self, device: torch.device, dtype: torch.dtype) -> Padded:
         """Return the instances on a device."""

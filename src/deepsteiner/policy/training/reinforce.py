@@ -18,52 +18,44 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from ..environment import Environment
-from ..network import Policy
-from ..rollout import most_steps, play, score
-from ..sampling import autocast
+from ..rollout import Player, play
+from ..settings import Criterion
 from .baseline import RolloutReinforce
-from .config import ReinforceConfig
-from .group import Group
+from .config import Config
 from .instances import Padded, TrainingStream
 from .validation import Validation
+
+# Tokens (points and candidates) of the largest batch that is rolled out without gradients.
+ROLLOUT_TOKENS = 4_000_000
+LARGEST_ROLLOUT = 10_240
 
 
 class Reinforce(RolloutReinforce):
     """The loss of Algorithm 2, with the paper's minus sign put right: costs are minimised."""
 
     def __init__(
-        self,
-        policy: Policy,
-        environment: Environment,
-        stream: TrainingStream,
-        config: ReinforceConfig,
-        validation: Validation,
-        *,
-        group: Group,
-        precision: str,
-        chunk: int,
+        self, policy: nn.Module, config: Config, stream: TrainingStream, validation: Validation
     ) -> None:
-        super().__init__(policy, stream, config, group=group, chunk=chunk)
-        self.environment = environment
-        greedy = environment.criterion
-        self._greedy = Environment(
-            environment.spec, "inference" if greedy == "first_increment" else greedy
-        )
-        self._inference = Environment(environment.spec, "inference")
-        self.validation, self.precision = validation, precision
-        self.draws = max(1, most_steps(environment, stream.size))
+        tokens = config.candidates.number(2 * stream.size - 2) + 2 * stream.size
+        chunk = max(1, min(LARGEST_ROLLOUT, ROLLOUT_TOKENS // tokens))
+        super().__init__(policy, config, stream, validation, chunk)
+        self.spec, self.criterion = config.candidates, config.train.criterion
+        self._player = self._playing(policy, self.criterion)
+        self.draws = max(1, self._player.rules.most_steps(stream.size))
+
+    def _playing(self, policy: nn.Module, criterion: Criterion) -> Player:
+        return Player(policy, self.spec, self.precision, criterion=criterion)
 
     def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
         """Return the loss of sampled trees, or its expectation."""
         if not self.config.expectation:
             return super().forward(instances, row, draws)
         self.policy.train()
-        state = self.environment.reset(instances.points, instances.count)
-        found = self.environment.candidates(state)
-        with autocast(instances.points.device, self.precision):
-            log_probs = score(self.policy, self.environment, state, found)
-        saving = self.environment.lookahead(state, found).masked_fill(~found.mask, 0.0)
+        rules = self._player.rules
+        state = rules.reset(instances.points, instances.count)
+        found = rules.candidates(state)
+        log_probs = self._player.score(state, found)
+        saving = rules.lookahead(state, found).masked_fill(~found.mask, 0.0)
         expected = (log_probs.to(saving.dtype).exp() * saving).sum(dim=1)
         self.stats = {"cost": (state.length - expected.detach()).mean()}
         return -expected.mean()
@@ -75,38 +67,20 @@ class Reinforce(RolloutReinforce):
 
     def sample(self, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
         """Sample one tree of each instance from the policy."""
-        with autocast(instances.points.device, self.precision):
-            return play(self.policy, self.environment, instances, draws, self.group)
-
-    def greedy_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
-        """Return the lengths of greedy rollouts under the training criterion."""
-        return self._lengths(policy, self._greedy, instances)
-
-    def trial_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
-        """Return the lengths of Algorithm 1's trees."""
-        return self._lengths(policy, self._inference, instances)
+        return play(self._player, instances, draws, self.group)
 
     @torch.no_grad()
-    def _lengths(self, policy: nn.Module, rules: Environment, instances: Padded) -> Tensor:
-        with autocast(instances.points.device, self.precision):
-            return play(policy, rules, instances)[0]
+    def greedy_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
+        """Return the lengths of greedy rollouts under the training criterion."""
+        longer = self.criterion == "first_increment"
+        player = self._playing(policy, "inference" if longer else self.criterion)
+        return play(player, instances)[0]
 
-    def validate(self) -> dict[str, float]:
-        """Measure the baseline, which is what is shipped, and beside it the policy in training."""
-        self.policy.eval()
-        now = self.validation.measure(self.policy)
-        return self.validation.measure(self.baseline) | {
-            f"policy_{name}": value
-            for name, value in now.items()
-            if not name.endswith("_per_second")
-        }
+    @torch.no_grad()
+    def trial_costs(self, policy: nn.Module, instances: Padded) -> Tensor:
+        """Return the lengths of Algorithm 1's trees."""
+        return play(self._playing(policy, "inference"), instances)[0]
 
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
-        """Write the baseline's weights."""
-        assert isinstance(self.baseline, Policy)
-        kept = {"kept_epoch": int(self.kept_epoch)}
-        self.validation.write(folder, self.baseline, facts | kept)
-
-    def samples(self) -> list[Any]:
-        """Return trees of the baseline."""
-        return self.validation.solutions(self.baseline)
+        """Write the baseline's weights, and from which epoch they are."""
+        super().write_model(folder, facts | {"kept_epoch": int(self.kept_epoch)})

@@ -13,7 +13,8 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -22,11 +23,12 @@ import torch
 from torch import Tensor, nn
 
 from ...core.errors import OptionError
-from .config import TrainConfig, ValidationConfig
-from .group import Group
+from ..network import MaskedBatchNorm
+from .config import RunConfig, TrainConfig
 from .instances import Padded, TrainingStream, random_draws
 from .runlog import RunLog
 from .state import load_state, save_state
+from .validation import Validation
 
 if TYPE_CHECKING:
     from ...core.solution import Solution
@@ -46,9 +48,15 @@ class Objective(nn.Module, ABC):
 
     draws = 1
 
-    def __init__(self) -> None:
+    def __init__(self, policy: nn.Module, validation: Validation) -> None:
         super().__init__()
+        self.policy, self.validation = policy, validation
         self.stats: dict[str, Tensor] = {}
+
+    @property
+    def shipped(self) -> nn.Module:
+        """The network that would be shipped now."""
+        return self.policy
 
     @abstractmethod
     def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
@@ -61,17 +69,18 @@ class Objective(nn.Module, ABC):
         """Close an epoch and return what is worth recording."""
         return {}
 
-    @abstractmethod
     def validate(self) -> dict[str, float]:
         """Return measures on the validation set."""
+        self.policy.eval()
+        return self.validation.measure(self.shipped)
 
-    @abstractmethod
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
-        """Write the model that this objective would ship now."""
+        """Write the model that would be shipped now."""
+        self.validation.write(folder, self.shipped, facts)
 
     def samples(self) -> Sequence[Solution]:
         """Return a few solved validation instances, for a picture."""
-        return ()
+        return self.validation.solutions(self.shipped)
 
 
 class Trainer:
@@ -81,21 +90,21 @@ class Trainer:
         self,
         objective: Objective,
         stream: TrainingStream,
-        train: TrainConfig,
-        validation: ValidationConfig,
+        config: RunConfig,
         folder: Path,
-        *,
-        group: Group,
         note: str | None = None,
     ) -> None:
-        self.objective, self.stream = objective, stream
-        self.train, self.validation = train, validation
-        self.folder, self.group, self.note = folder, group, note
+        self.objective, self.stream, self.group = objective, stream, stream.group
+        self.config, self.train = config, config.train
+        self.folder, self.note = folder, note
         self.log = RunLog(None)
-        self.total = 0 if train.minutes else train.epochs * stream.steps_per_epoch
-        self.optimizer = _adam(objective, train)
+        self.total = 0 if self.train.minutes else self.train.epochs * stream.steps_per_epoch
+        self.optimizer = _adam(objective, self.train)
         self._parallel: nn.Module = objective
-        if group.world > 1:
+        if self.group.world > 1:
+            for module in objective.modules():
+                if isinstance(module, MaskedBatchNorm):
+                    module.across_processes = True
             self._parallel = nn.parallel.DistributedDataParallel(objective)
         self.step = 0
         self.results: dict[str, Any] = {}
@@ -122,17 +131,14 @@ class Trainer:
             log.say(self.note)
         self._started = self._last_read = self._last_save = time.monotonic()
         self._first_step = self._last_step = self.step
-        restore = self._catch_interrupts()
         status = "finished"
-        try:
+        with self._interrupts_noted():
             while (progress := self._progress()) < 1.0:
                 if self._should_stop(minutes):
                     status = "interrupted" if self._interrupted else "stopped"
                     break
                 self._one_step(progress)
-            self._finish(status)
-        finally:
-            restore()
+            self._finish(finished=status == "finished")
         return status
 
     def _one_step(self, progress: float) -> None:
@@ -143,7 +149,9 @@ class Trainer:
         self.update(epoch, place)
         self.step += 1
         if place + 1 == self.stream.steps_per_epoch:
-            self._end_epoch(epoch)
+            self._end_epoch(epoch, judge=(epoch + 1) % self.config.validation.every == 0)
+            if time.monotonic() - self._last_save > SAVE_INTERVAL:
+                self._save()
         if time.monotonic() - self._last_read > READ_INTERVAL or self._first_step + 1 == self.step:
             self._read()
 
@@ -179,8 +187,7 @@ class Trainer:
         """Return how much of the training is done, from 0 to 1, alike in all processes."""
         if not self.train.minutes:
             return self.step / self.total
-        mine = torch.tensor(self.elapsed / (60.0 * self.train.minutes), dtype=torch.float64)
-        return float(self.group.agree(mine.to(self.stream.device)))
+        return self.group.agree(self.elapsed / (60.0 * self.train.minutes), self.stream.device)
 
     @property
     def elapsed(self) -> float:
@@ -190,18 +197,14 @@ class Trainer:
     def _should_stop(self, minutes: float | None) -> bool:
         spent = time.monotonic() - self._started
         stop = self._interrupted or (minutes is not None and spent > 60.0 * minutes)
-        if self.group.world == 1:
-            return stop
-        return bool(self.group.agree(torch.tensor(stop, device=self.stream.device)))
+        return bool(self.group.agree(stop, self.stream.device))
 
-    def _end_epoch(self, epoch: int) -> None:
+    def _end_epoch(self, epoch: int, *, judge: bool) -> None:
         closing = self.objective.end_epoch(epoch)
         if closing:
             self.log.record(self.step, closing)
-        if (epoch + 1) % self.validation.every == 0:
+        if judge:
             self._validate()
-        if time.monotonic() - self._last_save > SAVE_INTERVAL:
-            self._save()
 
     def _validate(self) -> None:
         if not self.group.leads:
@@ -215,11 +218,8 @@ class Trainer:
         """Read what the steps measured; this waits for the device."""
         values = {name: float(self.group.mean(v)) for name, v in self.objective.stats.items()}
         now = time.monotonic()
-        steps = self.step - self._last_step
-        if steps:
-            values["instances_per_second"] = (
-                steps * self.train.batch / max(now - self._last_read, 1e-9)
-            )
+        instances = (self.step - self._last_step) * self.train.batch
+        values["instances_per_second"] = instances / max(now - self._last_read, 1e-9)
         if not math.isfinite(values["loss"]):
             raise OptionError(
                 f"the loss became {values['loss']} at step {self.step}: "
@@ -228,34 +228,23 @@ class Trainer:
         values["learning_rate"] = self.optimizer.param_groups[0]["lr"]
         self._last_read, self._last_step = now, self.step
         self.log.record(self.step, values)
-        shown = ("loss", "instances_per_second")
-        self._show({name: values[name] for name in shown if name in values})
+        self._show({name: values[name] for name in ("loss", "instances_per_second")})
 
     def _show(self, values: dict[str, float]) -> None:
-        progress = self._local_progress()
-        done = self.step - self._first_step
-        spent = time.monotonic() - self._started
+        done, left = self.step - self._first_step, self.total - self.step
         eta = None
         if self.train.minutes:
             eta = max(0.0, 60.0 * self.train.minutes - self.elapsed)
-        elif done and progress < 1.0:
-            eta = spent / done * (self.total - self.step)
+        elif done and left:
+            eta = (time.monotonic() - self._started) / done * left
         self.log.show(self.step, self.total, eta, values)
 
-    def _local_progress(self) -> float:
-        if self.train.minutes:
-            return self.elapsed / (60.0 * self.train.minutes)
-        return self.step / self.total
-
-    def _finish(self, status: str) -> None:
+    def _finish(self, *, finished: bool) -> None:
         epoch, place = divmod(self.step, self.stream.steps_per_epoch)
-        if status == "finished" and place:
+        if finished and place:
             # A clock may end a run inside an epoch; what it ships is judged all the same.
-            closing = self.objective.end_epoch(epoch)
-            if closing:
-                self.log.record(self.step, closing)
-            self._validate()
-        elif status == "finished" and epoch % self.validation.every:
+            self._end_epoch(epoch, judge=True)
+        elif finished and epoch % self.config.validation.every:
             self._validate()
         self._save()
         if self.group.leads:
@@ -269,10 +258,12 @@ class Trainer:
         save_state(self.folder, self.objective, self.optimizer, facts)
         self.objective.write_model(self.folder / "model", facts)
 
-    def _catch_interrupts(self) -> Callable[[], None]:
+    @contextmanager
+    def _interrupts_noted(self) -> Iterator[None]:
         """End cleanly after the current step at the first Ctrl-C; the second one is not caught."""
         if threading.current_thread() is not threading.main_thread():
-            return lambda: None
+            yield
+            return
 
         def on_interrupt(number: int, frame: FrameType | None) -> None:
             if self._interrupted:
@@ -281,11 +272,10 @@ class Trainer:
             self.log.say("stopping after this step; press Ctrl-C again to stop at once")
 
         previous = signal.signal(signal.SIGINT, on_interrupt)
-
-        def restore() -> None:
+        try:
+            yield
+        finally:
             signal.signal(signal.SIGINT, previous)
-
-        return restore
 
 
 def _adam(objective: Objective, train: TrainConfig) -> torch.optim.Adam:

@@ -1,0 +1,78 @@
+"""What makes a policy: the candidates it chooses among, and its network. Nothing here needs torch.
+
+Both are tables of a training configuration and sections of a model's description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from ..core.errors import OptionError
+from ..core.options import describe, option
+from ..geometry.candidates import CandidateKind, Extent
+
+# The paper's three, and Algorithm 1 itself: the length that counts in the end.
+Criterion = Literal["first_increment", "first_selection", "all_selection", "inference"]
+CRITERIA: tuple[Criterion, ...] = get_args(Criterion)
+
+
+@dataclass(frozen=True)
+class CandidateSpec:
+    """[candidates]: where Steiner points may lie; as in `geometry.candidates`."""
+
+    kind: CandidateKind = option("mst", "the arcs of which pairs")
+    k_star: int = option(9, "interior points of an arc", minimum=1, maximum=1000)
+    k_neighbors: int = option(3, "neighbours of a point, for knn", minimum=1, maximum=1000)
+    grid: int = option(10, "points of one side of the grid", minimum=1, maximum=1000)
+    extent: Extent = option("unit", "what the grid covers")
+
+    def __post_init__(self) -> None:
+        _check_fields(self, "candidate")
+
+    def number(self, size: int) -> int:
+        """Return how many candidates `size` points have."""
+        if self.kind == "grid":
+            return self.grid**2
+        pairs = {
+            "mst": size - 1,
+            "knn": size * min(self.k_neighbors, size - 1),
+            "all": size * (size - 1) // 2,
+        }[self.kind]
+        return 2 * self.k_star * max(pairs, 0)
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """[network]: the policy's network; the defaults are the paper's."""
+
+    layers: int = option(5, "encoder layers", minimum=1)
+    dim: int = option(128, "width of an embedding", minimum=1)
+    heads: int = option(8, "heads of an attention", minimum=1)
+    ff: int = option(512, "width of a feed-forward layer", minimum=1)
+    norm: Literal["batch", "layer"] = option("batch", "normalisation")
+    inputs: Literal["raw", "edge"] = option("raw", "what a candidate is described by")
+    decoder: Literal["paper", "released"] = option("paper", "the decoder as printed or as released")
+
+    def __post_init__(self) -> None:
+        _check_fields(self, "network")
+        if self.dim % self.heads:
+            raise OptionError(
+                f"network.dim must be a multiple of network.heads, got {self.dim} and {self.heads}"
+            )
+
+
+def _check_fields(settings: Any, name: str) -> None:
+    """Refuse words that are not among a field's choices, and numbers out of its range."""
+    for info in describe(type(settings)):
+        value = getattr(settings, info.name)
+        low, high = info.minimum, info.maximum
+        if info.choices is not None:
+            fits, accepted = value in info.choices, f"one of {', '.join(info.choices)}"
+        else:
+            whole = isinstance(value, int) and not isinstance(value, bool)
+            fits = whole and (low is None or value >= low) and (high is None or value <= high)
+            limits = f"of at least {low}" if high is None else f"from {low} to {high}"
+            accepted = f"an integer {limits}"
+        if not fits:
+            raise OptionError(f"{name} {info.name} must be {accepted}, got {value!r}")

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..core.points import Array
 from ..fst.enumerate.nearby.listing import Ground, Listing, Tell, assembled, find_trees
+from ..fst.select.hypergraph import Hypergraph
 from ..run.slices import Workers
 from ..run.watch import Stopped, Watch
 from .device_network import Forward
@@ -140,7 +141,7 @@ def _described(
     def survey() -> Any:
         base, gone_start, gone = kernels.savings(n, start, terminals, length)
         edges = kernels.rivals(n, length, base, gone_start, gone)
-        at, lists = incidence(n, start, terminals, np.ones(m, dtype=np.bool_))
+        at, lists = incidence(Hypergraph(n, start, terminals, length), np.ones(m, dtype=np.bool_))
         slots = kernels.slots_of(n, start, terminals, at)
         unit, size = kernels.ends(listing.points, start, terminals, listing.steiner, 0, m)
         near = kernels.spacing(n, terminals, length)
@@ -182,26 +183,26 @@ def likely_choice(
     from ..fst.select.search import greedy_kernels as kernels
 
     n = len(listing.points)
-    trees = (listing.start, listing.terminals, listing.length)
+    graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
     likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
     picked = np.arange(len(listing)) < n - 1
     trial, saving = picked.copy(), np.zeros(len(listing))
     try:
         for number in range(ROUNDS):
-            up, rank = watch.wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+            merges = watch.wait("greedy", lambda: kernels.complete(graph, trial))
             picked = trial.copy()
 
-            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
+            def measure(first: int, last: int, merges: Any = merges) -> None:
+                kernels.measure(graph, trial, merges, saving, first, last)
                 saving[first:last] *= likely[first:last]
 
             workers.map(measure, len(listing), 8 * SLICE)
             if not tell("greedy", number, ROUNDS):
                 break
-            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
+            take = partial(kernels.take, graph, trial, merges, saving)
             if watch.wait("greedy", take) == 0:
                 break
-        watch.wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+        watch.wait("greedy", lambda: kernels.complete(graph, trial))
     except Stopped:
         return picked
     return trial

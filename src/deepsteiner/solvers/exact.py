@@ -195,15 +195,14 @@ class _Solve:
 
     def _take_greedily(self, trees: FullTrees) -> None:
         """Make the most of an unfinished list: a greedy choice from it, locally improved."""
-        from ..fst.select.exact.blocks_kernels import share_order
-        from ..fst.select.exact.subset_kernels import greedy_tree
+        from ..fst.select.exact.subset_kernels import greedy_tree, share_order
+        from ..fst.select.hypergraph import Hypergraph
         from ..geometry.relaxation import refine
 
-        n = len(trees.points)
         start, terminals = trees.start.astype(np.int64), trees.terminals.astype(np.int64)
+        graph = Hypergraph(len(trees.points), start, terminals, trees.length)
         picked = np.zeros(len(trees), dtype=np.bool_)
-        order = share_order(start, trees.length)
-        if np.isfinite(greedy_tree(n, start, terminals, trees.length, order, picked)):
+        if np.isfinite(greedy_tree(graph, share_order(graph), picked)):
             self._offer(*_union(trees, np.flatnonzero(picked)))
         self._offer(*refine(trees.points, self.best.steiner, self.best.edges))
 

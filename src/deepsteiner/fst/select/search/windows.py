@@ -15,6 +15,7 @@ from ....run.monitor import Monitor
 from ....run.slices import Tell, Workers
 from ....run.watch import Stopped, Watch
 from ...enumerate.nearby.listing import Listing
+from ..hypergraph import Budget, Hypergraph, Rows
 
 ROUNDS = 4
 # Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
@@ -47,23 +48,23 @@ def first_choice(
 
     wait = (watch or Watch(Monitor(), patient=False)).wait
     n = len(listing.points)
-    trees = (listing.start, listing.terminals, listing.length)
+    graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
     saving = np.zeros(len(listing))
     trial = picked.copy()  # what a call nobody waits for may still write to
     picked[:] = np.arange(len(picked)) < n - 1
     try:
         for _ in range(ROUNDS):
-            up, rank = wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+            merges = wait("greedy", lambda: kernels.complete(graph, trial))
             picked[:] = trial
 
-            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-                kernels.measure(n, *trees, trial, up, rank, saving, first, last)
+            def measure(first: int, last: int, merges: Any = merges) -> None:
+                kernels.measure(graph, trial, merges, saving, first, last)
 
             workers.map(measure, len(listing), 4000, tell, "greedy")
-            take = partial(kernels.take, n, *trees, trial, up, rank, saving)
+            take = partial(kernels.take, graph, trial, merges, saving)
             if wait("greedy", take) == 0:
                 break
-        wait("greedy", lambda: kernels.complete(n, *trees[:2], trial))
+        wait("greedy", lambda: kernels.complete(graph, trial))
         picked[:] = trial
     except Stopped:
         return
@@ -108,9 +109,8 @@ class WindowSearch:
         self.on_saving = on_saving
         self.watch = watch or Watch(Monitor(), patient=False)
         n = len(listing.points)
-        self.own = self.watch.wait(
-            "windows", lambda: by_first_terminal(n, listing.start, listing.terminals)
-        )
+        self.graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
+        self.own = self.watch.wait("windows", lambda: by_first_terminal(self.graph))
         self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
 
     def run(self, number: int, how: Pass) -> float:
@@ -119,19 +119,17 @@ class WindowSearch:
         `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
         Raises Stopped where the watch stops the preparations.
         """
-        from .window_kernels import connected_windows, solve_windows
+        from .window_kernels import Selection, connected_windows, solve_windows
 
         listing = self.listing
-        trees = (listing.start, listing.terminals)
 
-        def cut() -> tuple[IntArray, IntArray]:
+        def cut() -> Rows:
             cell = cells_of(listing.points, how.size, number)
-            first, members = connected_windows(len(cell), *trees, self.picked, cell)
-            return first, members
+            return connected_windows(self.graph, self.picked, cell)
 
         phase = f"windows, pass {number + 1}"
-        first, members = self.watch.wait(phase, cut)
-        saved = np.zeros(len(first) - 1)
+        found = self.watch.wait(phase, cut)
+        saved = np.zeros(len(found.first) - 1)
         told = 0
 
         heavy = how.work > Pass.work
@@ -139,10 +137,8 @@ class WindowSearch:
 
         def solve(low: int, high: int) -> IntArray:
             flags = self.picked.copy() if leave else self.picked
-            solve_windows(
-                *trees, listing.length, flags, *self.own, first, members, low, high, how.work,
-                how.widest, self._scratch(), saved,
-            )  # fmt: skip
+            selection, budget = Selection(self.graph, self.own, flags), Budget(how.work, how.widest)
+            solve_windows(selection, found, low, high, budget, self._scratch(), saved)
             return changed(flags, self.picked)
 
         def tell(phase: str, done: int, total: int) -> bool:

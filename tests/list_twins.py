@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 
+from deepsteiner.fst.select.hypergraph import Hypergraph
+
 Sets = list[list[int]]
 
 
@@ -36,6 +38,10 @@ def lengths_of(sets: Sets, rng: np.random.Generator) -> np.ndarray:
 def packed(sets: Sets) -> tuple[np.ndarray, np.ndarray]:
     start = np.concatenate([[0], np.cumsum([len(one) for one in sets])]).astype(np.int64)
     return start, np.array([v for one in sets for v in one], np.int64)
+
+
+def listed(n: int, sets: Sets, lengths: np.ndarray) -> Hypergraph:
+    return Hypergraph(n, *packed(sets), lengths)
 
 
 def labels_after(n: int, sets: Sets) -> list[int] | None:

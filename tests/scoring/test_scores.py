@@ -8,6 +8,7 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.fst.select.hypergraph import Hypergraph
 from deepsteiner.fst.select.search import flip_kernels
 from deepsteiner.scoring import device_kernels, network_kernels, small_instance_kernels
 from melzak import drawn
@@ -22,6 +23,7 @@ class Scene:
         self.n, self.points = n, drawn("uniform", n, seed)
         self.listing = small_instance_kernels.list_grown(self.points, 6)
         self.start, self.terminals, self.length, self.steiner = self.listing
+        self.graph = Hypergraph(n, *self.listing[:3])
         self.m = len(self.length)
         bounds = itertools.pairwise(self.start.tolist())
         self.sets = [self.terminals[a:b].tolist() for a, b in bounds]
@@ -185,7 +187,7 @@ def test_likely_trees_are_kept_and_enough_to_span(scene, drop, doubt):
 def test_prices_and_doubts(scene):
     rng = np.random.default_rng(4)
     logits = rng.normal(0.0, 8.0, scene.m).astype(np.float32)
-    keys = flip_kernels.price_keys(scene.start, scene.length, logits)
+    keys = flip_kernels.price_keys(scene.graph, logits)
     for f in range(scene.m):
         doubt = -math.log(1.0 / (1.0 + math.exp(-max(float(logits[f]), -30.0))))
         share = scene.length[f] / (len(scene.sets[f]) - 1)
@@ -209,13 +211,12 @@ def test_after_a_search_no_single_flip_helps(scene):
     """Each is tried once more, step by step."""
     rng = np.random.default_rng(6)
     logits = rng.normal(0.0, 2.0, scene.m).astype(np.float32)
-    keys = flip_kernels.price_keys(scene.start, scene.length, logits)
+    keys = flip_kernels.price_keys(scene.graph, logits)
     order = np.argsort(keys, kind="stable")
     now = np.arange(scene.m) < scene.n - 1
-    trees = (scene.n, scene.start, scene.terminals, scene.length)
     rank = flip_kernels.doubt_order(logits)
     total = flip_kernels.flip_search(
-        *trees, order, rank, -1, -1, True, 0, now, np.zeros(1, np.int64)
+        scene.graph, order, rank, -1, -1, True, 0, now, np.zeros(1, np.int64)
     )
     assert total == pytest.approx(scene.length[now].sum())
     assert total < scene.length[: scene.n - 1].sum()
@@ -255,7 +256,7 @@ def test_choices_are_trees_and_the_best_where_pieces_are_large(scene, piece):
         np.zeros(1, np.int64),
     )
     assert is_tree(scene.n, scene.sets, np.flatnonzero(chosen).tolist())
-    best = concatenate_small(scene.n, *scene.listing[:3], np.zeros(scene.m, np.bool_))
+    best = concatenate_small(scene.graph, np.zeros(scene.m, np.bool_))
     total = scene.length[chosen].sum()
     assert best * (1 - 1e-12) <= total <= 1.01 * best
     if piece == 30:

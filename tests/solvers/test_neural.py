@@ -14,6 +14,7 @@ from deepsteiner.core.models import SHIPPED
 from deepsteiner.core.points import Frame
 from deepsteiner.scoring import weights as neural_weights
 from deepsteiner.solvers import neural
+from list_twins import labels_after
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 
@@ -66,7 +67,8 @@ def test_trees_of_five_are_those_that_pairs_and_thirds_give():
     known, found = set(), set()
     for seed in range(12):
         points, listing = listed(60, seed, 5)
-        for target, (start, terminals, *_) in ((found, listing), (known, list_small(points, 5))):
+        graph, _ = list_small(points, 5)
+        for target, (start, terminals, *_) in ((found, listing), (known, graph[1:])):
             for f in range(len(start) - 1):
                 if start[f + 1] - start[f] == 5:
                     target.add((seed, *sorted(terminals[start[f] : start[f + 1]].tolist())))
@@ -170,23 +172,23 @@ def test_numba_and_torch_agree():
 
 
 def test_a_region_keeps_the_tree_whole_and_never_longer():
-    from deepsteiner.fst.select.search.greedy_kernels import is_spanning
+    from deepsteiner.fst.select.hypergraph import Budget, Hypergraph
     from deepsteiner.fst.select.search.region_kernels import solve_region
-    from deepsteiner.fst.select.search.window_kernels import by_first_terminal
+    from deepsteiner.fst.select.search.window_kernels import Selection, by_first_terminal
 
     points, (start, terminals, length, _) = listed(80, 4)
     n = len(points)
-    own = by_first_terminal(n, start, terminals)
-    picked = np.arange(len(length)) < n - 1
-    parent, local = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
+    graph = Hypergraph(n, start, terminals, length)
+    picked, local = np.arange(len(length)) < n - 1, np.full(n, -1, dtype=np.int64)
+    selection = Selection(graph, by_first_terminal(graph), picked)
     total = length[picked].sum()
     for corner in itertools.product((0, 1), repeat=2):
         side = np.where(corner, points, -points)
         members = np.flatnonzero((side > -0.1).all(axis=1))
-        given = (start, terminals, length, picked, *own, members, 1e6, 50_000, parent, local)
-        saved = solve_region(*given)
+        saved = solve_region(selection, members, Budget(1e6, 50_000), local)
         assert saved >= 0.0
-        assert is_spanning(n, start, terminals, picked)
+        sets = [terminals[start[f] : start[f + 1]].tolist() for f in np.flatnonzero(picked)]
+        assert len(set(labels_after(n, sets) or range(n))) == 1
         assert length[picked].sum() == pytest.approx(total - saved, rel=1e-12)
         assert (local == -1).all()
         total -= saved

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.points import FloatArray, IntArray
+from .select.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,6 +50,11 @@ class FullTrees:
 
         edges: IntArray = caterpillar_edges(self.start) if self.links is None else self.links
         return edges
+
+    @property
+    def graph(self) -> Hypergraph:
+        """The list as kernels that select from it take it."""
+        return Hypergraph(len(self.points), self.start, self.terminals, self.length)
 
     def size(self, tree: int) -> int:
         """Return the number of terminals of one tree."""

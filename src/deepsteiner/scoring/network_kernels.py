@@ -21,6 +21,7 @@ from numba import njit
 
 from ..core.points import Array
 from ..fst.select.exact.prune_kernels import incidence
+from ..fst.select.hypergraph import Hypergraph
 from ..fst.select.search.greedy_kernels import complete, replaced_length
 from .vector_kernels import WIDTH, add_product, add_row
 
@@ -74,7 +75,8 @@ def savings(n: int, start: Array, terminals: Array, length: Array) -> tuple[Arra
     rows; an edge of the spanning tree replaces itself.
     """
     m = length.size
-    up, rank = complete(n, start, terminals, np.zeros(m, np.bool_))
+    graph = Hypergraph(n, start, terminals, length)
+    merges = complete(graph, np.zeros(m, np.bool_))
     base, gone = np.empty(m), np.empty(start[m] - m, np.int64)
     near, row = np.empty(WIDEST, np.int64), np.empty(WIDEST, np.int64)
     gone_start = np.empty(m + 1, np.int64)
@@ -85,7 +87,7 @@ def savings(n: int, start: Array, terminals: Array, length: Array) -> tuple[Arra
         if f < n - 1:
             base[f], gone[at] = length[f], f
             continue
-        base[f] = replaced_length(terminals, start[f], start[f + 1], up, rank, n, length, near, row)
+        base[f] = replaced_length(graph, f, merges, near, row)
         for i in range(count):
             gone[at + i] = row[i]
     return base, gone_start, gone
@@ -345,7 +347,7 @@ def outlined(
     n, m = points.shape[0], length.size
     top, second, who, count = rivals(n, length, base, gone_start, gone)
     unit, size = ends(points, start, terminals, steiner, 0, m)
-    at, lists = incidence(n, start, terminals, np.ones(m, np.bool_))
+    at, lists = incidence(Hypergraph(n, start, terminals, length), np.ones(m, np.bool_))
     near = spacing(n, terminals, length)
     rows = features(
         start, terminals, length, steiner, base, gone_start, gone, top, second, who, count, near,

@@ -170,7 +170,7 @@ def _described(
     def survey() -> Any:
         base, gone_start, gone = kernels.savings(n, start, terminals, length)
         edges = kernels.rivals(n, length, base, gone_start, gone)
-        at, lists = incidence(n, start, terminals, np.ones(m, dtype=np.bool_))
+        at, lists = incidence(listing.graph, np.ones(m, dtype=np.bool_))
         slots = kernels.slots_of(n, start, terminals, at)
         unit, size = kernels.ends(listing.points, start, terminals, listing.steiner, 0, m)
         near = kernels.spacing(n, terminals, length)

@@ -19,10 +19,16 @@ from ..fst.enumerate.nearby.partial_tree_kernels import (
 )
 from ..fst.enumerate.nearby.sextet_kernels import close_hexes, close_quints
 from ..fst.select.exact.blocks_kernels import solve_block, total_length
-from ..fst.select.exact.prune_kernels import merge_tree, reduce_list, sorted_order, split_blocks
+from ..fst.select.exact.prune_kernels import (
+    incidence,
+    list_of_block,
+    merge_tree,
+    reduce_list,
+    sorted_order,
+)
+from ..fst.select.hypergraph import LEAST, Budget, Hypergraph
 from ..fst.select.search.batch_kernels import append_trees, close_pairs, put_tree, surroundings
 from ..fst.select.search.flip_kernels import (
-    LEAST,
     disturbed_search,
     doubt_order,
     flip_search,
@@ -30,7 +36,7 @@ from ..fst.select.search.flip_kernels import (
 )
 from ..fst.select.search.greedy_kernels import complete, measure, take
 from ..fst.select.search.region_kernels import nearby, solve_region
-from ..fst.select.search.window_kernels import by_first_terminal
+from ..fst.select.search.window_kernels import Selection, by_first_terminal
 from ..fst.union_kernels import caterpillar_edges, union
 from .network_kernels import scores
 
@@ -141,16 +147,17 @@ def likely_start(
     rounds: int, picked: Array,
 ) -> None:  # fmt: skip
     """Pick kept trees greedily by what they save times how likely they are, in rounds."""
+    graph = Hypergraph(n, start, terminals, length)
     saving = np.empty(length.size)
     for _ in range(rounds):
-        up, rank = complete(n, start, terminals, picked)
-        measure(n, start, terminals, length, picked, up, rank, saving, 0, length.size)
+        merges = complete(graph, picked)
+        measure(graph, picked, merges, saving, 0, length.size)
         for f in range(length.size):
             if saving[f] > 0.0:
                 saving[f] = saving[f] / (1.0 + math.exp(-logits[f])) if keep[f] else 0.0
-        if take(n, start, terminals, length, picked, up, rank, saving) == 0:
+        if take(graph, picked, merges, saving) == 0:
             break
-    complete(n, start, terminals, picked)
+    complete(graph, picked)
 
 
 @njit(cache=True, nogil=True)
@@ -162,10 +169,11 @@ def region_search(
 
     A sweep ends the search where it gained nothing, or once stop[0] is set.
     """
-    own_first, own = by_first_terminal(n, start, terminals)
-    first, lists = _at_terminals(n, start, terminals)
+    graph = Hypergraph(n, start, terminals, length)
+    selection = Selection(graph, by_first_terminal(graph), now)
+    at, budget = incidence(graph, np.ones(now.size, np.bool_)), Budget(work, widest)
     stamp, members = np.full(n, -1, np.int64), np.empty(n, np.int64)
-    local, parent, seen = np.full(n, -1, np.int64), np.empty(n, np.int64), np.zeros(n, np.bool_)
+    local, seen = np.full(n, -1, np.int64), np.zeros(n, np.bool_)
     for sweep in range(sweeps):
         gained = 0.0
         stamp[:], seen[:] = -1, False
@@ -173,31 +181,12 @@ def region_search(
             seed = step if sweep % 2 == 0 else n - 1 - step
             if seen[seed] or stop[0] != 0:
                 continue
-            count = nearby(start, terminals, first, lists, seed, limit, stamp, members)
+            count = nearby(graph, at, seed, limit, stamp, members)
             for k in range((count + 1) // 2):
                 seen[members[k]] = True
-            gained += solve_region(
-                start, terminals, length, now, own_first, own, members[:count], work, widest,
-                parent, local,
-            )  # fmt: skip
+            gained += solve_region(selection, members[:count], budget, local)
         if gained == 0.0 and sweep > 0:
             break
-
-
-@njit(cache=True, nogil=True)
-def _at_terminals(n: int, start: Array, terminals: Array) -> tuple[Array, Array]:
-    """Return the trees at every terminal, in compressed rows."""
-    first = np.zeros(n + 1, np.int64)
-    for i in range(terminals.size):
-        first[terminals[i] + 1] += 1
-    for v in range(n):
-        first[v + 1] += first[v]
-    fill, lists = first[:n].copy(), np.empty(terminals.size, np.int64)
-    for f in range(start.size - 1):
-        for i in range(start[f], start[f + 1]):
-            lists[fill[terminals[i]]] = f
-            fill[terminals[i]] += 1
-    return first, lists
 
 
 @njit(cache=True, nogil=True)
@@ -213,33 +202,26 @@ def choose(
     """
     begun = np.zeros(length.size, np.bool_)
     likely_start(n, start, terminals, length, logits, keep, ROUNDS, begun)
-    contracted, blocks, block = reduce_list(
-        n, start, terminals, length, keep, chosen, np.arange(n)
-    )  # fmt: skip
-    if blocks < 0:
+    graph = Hypergraph(n, start, terminals, length)
+    blocks = reduce_list(graph, keep, chosen, np.arange(n))
+    if blocks.number < 0:
         chosen[:] = begun
         return
-    first, trees, begin, local, sizes = split_blocks(n, start, contracted, keep, blocks, block)
-    for b in range(blocks):
+    first, trees = blocks.first, blocks.trees
+    for b in range(blocks.number):
         low, high = first[b], first[b + 1]
-        offsets, lengths = np.empty(high - low + 1, np.int64), np.empty(high - low)
-        score = np.empty(high - low, np.float32)
-        offsets[0] = 0
-        for k in range(low, high):
-            offsets[k - low + 1] = begin[k + 1] - begin[low]
-            lengths[k - low] = length[trees[k]]
-            score[k - low] = logits[trees[k]]
-        members = local[begin[low] : begin[high]].copy()
+        block = list_of_block(blocks, b, length)
+        score = logits[trees[low:high]]
         now = np.zeros(high - low, np.bool_)
         solved = False
-        if sizes[b] <= piece and stop[0] == 0:
-            solved = solve_block(sizes[b], offsets, members, lengths, work, widest, now)
+        if block.n <= piece and stop[0] == 0:
+            solved = solve_block(block, Budget(work, widest), now)
         if not solved:
             for k in range(low, high):
                 now[k - low] = begun[trees[k]]
             if not search_block(
-                sizes[b], offsets, members, lengths, score, piece, sweeps, pairs, trials, work,
-                widest, now, stop,
+                block.n, block.start, block.terminals, block.length, score, piece, sweeps, pairs,
+                trials, work, widest, now, stop,
             ):  # fmt: skip
                 chosen[:] = begun
                 return
@@ -260,16 +242,15 @@ def search_block(
     Single trees are flipped, regions solved, then pairs flipped and the choice disturbed; where
     that helped, regions are solved again.
     """
-    keys = price_keys(start, length, logits)
+    graph = Hypergraph(n, start, terminals, length)
+    keys = price_keys(graph, logits)
     order, rank = sorted_order(keys), doubt_order(logits)
     total = np.inf
     for turn in range(2):
         if total == np.inf:
             if turn > 0:  # what was begun with holds trees that the reduction ruled out
                 now[:] = False
-            total = flip_search(
-                n, start, terminals, length, order, rank, -1, -1, True, 0, now, stop
-            )
+            total = flip_search(graph, order, rank, -1, -1, True, 0, now, stop)
     if total == np.inf:
         return False
     limit = min(piece, WIDEST_PIECE)
@@ -277,8 +258,8 @@ def search_block(
         region_search(n, start, terminals, length, limit, sweeps, work, widest, now, stop)
     begun = total_length(length, now)
     gained = begun < total * (1.0 - LEAST)  # or no single flip helps, as before
-    total = flip_search(n, start, terminals, length, order, rank, -1, -1, gained, pairs, now, stop)
-    total = disturbed_search(n, start, terminals, length, keys, rank, trials, now, total, stop)
+    total = flip_search(graph, order, rank, -1, -1, gained, pairs, now, stop)
+    total = disturbed_search(graph, keys, rank, trials, now, total, stop)
     if limit >= LEAST_PIECE and total < begun * (1.0 - LEAST):
         region_search(n, start, terminals, length, limit, sweeps, work, widest, now, stop)
     return True

@@ -213,15 +213,11 @@ class _Solve:
 
     def _take_greedily(self, trees: FullTrees) -> None:
         """Make the most of an unfinished list: a greedy choice from it, locally improved."""
-        from ..fst.select.exact.blocks_kernels import share_order
-        from ..fst.select.exact.subset_kernels import greedy_tree
+        from ..fst.select.exact.subset_kernels import greedy_tree, share_order
         from ..geometry.relaxation import refine
 
-        n = len(trees.points)
-        start, terminals = trees.start, trees.terminals
-        picked = np.zeros(len(trees), dtype=np.bool_)
-        order = share_order(start, trees.length)
-        if np.isfinite(greedy_tree(n, start, terminals, trees.length, order, picked)):
+        picked, graph = np.zeros(len(trees), dtype=np.bool_), trees.graph
+        if np.isfinite(greedy_tree(graph, share_order(graph), picked)):
             self._offer(*trees.union(picked))
         self._offer(*refine(trees.points, self.best.steiner, self.best.edges))
 

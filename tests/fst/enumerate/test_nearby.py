@@ -248,7 +248,7 @@ def test_the_list_in_one_call_is_the_list_in_slices(n):
     points = drawn("uniform", n, n)
     with Workers(1) as workers:
         listing = list_trees(survey(points, workers), workers, 5, lambda *_: True)
-    start, terminals, length, steiner = batch_kernels.list_small(points, 5)
+    (_, start, terminals, length), steiner = batch_kernels.list_small(points, 5)
     pairs = batch_kernels.neighbour_pairs(points, terminals[: 2 * n - 2].reshape(-1, 2))
     gaps = np.hypot(*(points[pairs[:, 0]] - points[pairs[:, 1]]).T)
     assert (np.diff(gaps) >= -1e-15).all()

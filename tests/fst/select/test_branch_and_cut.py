@@ -15,6 +15,7 @@ pytest.importorskip("highspy")
 from deepsteiner.fst.select.exact import branch_and_cut, concatenation
 from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
 from deepsteiner.fst.select.exact.piece import Piece
+from deepsteiner.fst.select.hypergraph import Budget
 from deepsteiner.fst.trees import FullTrees
 from list_twins import drawn, packed
 
@@ -82,7 +83,7 @@ def plain_search(monkeypatch):
         if ((x == 0.0) | (x == 1.0)).all():
             round_up(self)
 
-    monkeypatch.setattr(branch_and_cut, "POLISH_WORK", 0.0)
+    monkeypatch.setattr(branch_and_cut, "POLISH", Budget(0.0, 0))
     monkeypatch.setattr(BranchAndCut, "_round_up", only_whole_points)
 
 
@@ -191,7 +192,7 @@ def listed(piece: Piece) -> FullTrees:
 def test_whole_concatenations_go_through_branching(seed, monkeypatch):
     """Where no dynamic programme may help: bounds told on the way hold, the end is the optimum."""
     monkeypatch.setattr(concatenation, "LEVELS", (concatenation.Level(0.0, 1),))
-    monkeypatch.setattr(branch_and_cut, "POLISH_WORK", 0.0)
+    monkeypatch.setattr(branch_and_cut, "POLISH", Budget(0.0, 0))
     piece = awkward(seed, 12, 26)
     best = shortest(piece)
     told: list[tuple[float, float]] = []

@@ -16,7 +16,7 @@ from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
 from deepsteiner.fst.select.exact.concatenation import Choice, concatenate
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
-from deepsteiner.fst.select.exact.probe_kernels import probe_everywhere
+from deepsteiner.fst.select.exact.probe_kernels import Probes, probe_everywhere
 from deepsteiner.fst.select.exact.prune_kernels import (
     bottleneck,
     bottleneck_forest,
@@ -27,7 +27,8 @@ from deepsteiner.fst.select.exact.prune_kernels import (
 )
 from deepsteiner.fst.select.exact.separation_kernels import violated_sets
 from deepsteiner.fst.select.exact.subset_kernels import subset_tree, terminal_prices
-from deepsteiner.fst.select.exact.subtour_kernels import safe_bound, subtour_rows
+from deepsteiner.fst.select.exact.subtour_kernels import Inequalities, safe_bound, subtour_rows
+from deepsteiner.fst.select.hypergraph import Budget, Hypergraph, Rows
 from deepsteiner.fst.trees import FullTrees
 
 
@@ -77,8 +78,12 @@ def random_list(seed: int, n: int, extra: int, largest: int = 5, near: bool = Fa
     )
 
 
-def arrays(trees: FullTrees) -> tuple[int, np.ndarray, np.ndarray, np.ndarray]:
-    return len(trees.points), trees.start, trees.terminals.astype(np.int64), trees.length
+ENOUGH = Budget(np.inf, 10**6)
+
+
+def as_graph(trees: FullTrees) -> Hypergraph:
+    terminals = trees.terminals.astype(np.int64)
+    return Hypergraph(len(trees.points), trees.start, terminals, trees.length)
 
 
 def members_of(trees: FullTrees) -> list[list[int]]:
@@ -143,10 +148,10 @@ def test_every_solver_equals_brute_force(seed: int, n: int, extra: int) -> None:
     check(trees, concatenate(trees), best)
     check(trees, concatenate(trees, trace=True), best)
     chosen = np.zeros(len(trees), np.bool_)
-    assert concatenate_small(*arrays(trees), chosen) == pytest.approx(best, rel=1e-12)
-    assert subset_tree(*arrays(trees), chosen) == pytest.approx(best, rel=1e-12)
-    piece = Piece(*arrays(trees), np.arange(len(trees)))
-    picked, settled = solve_by_frontier(piece, np.inf, np.inf, 10**6, lambda: True)
+    assert concatenate_small(as_graph(trees), chosen) == pytest.approx(best, rel=1e-12)
+    assert subset_tree(as_graph(trees), chosen) == pytest.approx(best, rel=1e-12)
+    piece = Piece(*as_graph(trees), np.arange(len(trees)))
+    picked, settled = solve_by_frontier(piece, np.inf, ENOUGH, lambda: True)
     assert settled
     assert picked is not None
     assert trees.length[picked].sum() == pytest.approx(best, rel=1e-12)
@@ -155,16 +160,12 @@ def test_every_solver_equals_brute_force(seed: int, n: int, extra: int) -> None:
 @pytest.mark.parametrize("seed", range(12))
 def test_probes_keep_an_optimal_tree(seed: int) -> None:
     trees = random_list(seed, 24, 60, near=True)
-    n, start, terminals, length = arrays(trees)
+    graph = as_graph(trees)
+    n, start, _, length = graph
     alive, forced = np.ones(len(trees), np.bool_), np.zeros(len(trees), np.bool_)
-    parent, weight = bottleneck_forest(
-        n, start, terminals, length, alive, edge_order(start, length)
-    )
-    prices = terminal_prices(n, start, terminals, length)
-    at, decided = probe_everywhere(
-        n, start, terminals, length, alive, forced, parent, weight, prices, np.inf, 30, 200,
-        np.zeros(n, np.bool_), 0, n,
-    )  # fmt: skip
+    forest, prices = bottleneck_forest(graph, alive, edge_order(graph)), terminal_prices(graph)
+    given = Probes(graph, forest, prices, np.inf, alive, forced, np.zeros(n, np.bool_))
+    at, decided = probe_everywhere(given, 30, 200, 0, n)
     assert at == n
     assert decided > 0
     best = concatenate(trees, trace=True).length
@@ -178,8 +179,8 @@ def test_probes_keep_an_optimal_tree(seed: int) -> None:
         trees.edges,
         True,
     )
-    piece = Piece(*arrays(kept), keep)
-    picked, _ = solve_by_frontier(piece, np.inf, np.inf, 10**6, lambda: True)
+    piece = Piece(*as_graph(kept), keep)
+    picked, _ = solve_by_frontier(piece, np.inf, ENOUGH, lambda: True)
     assert picked is not None
     assert length[keep[picked]].sum() == pytest.approx(best, rel=1e-10)
     assert set(np.flatnonzero(forced)) <= set(keep[picked])
@@ -207,19 +208,17 @@ def test_separation_is_exact(seed: int, n: int) -> None:
     trees = random_list(seed, n, 9)
     rng = np.random.default_rng(seed)
     x = np.where(rng.random(len(trees)) < 0.4, 0.0, rng.choice([0.25, 0.5, 0.75, 1.0], len(trees)))
-    _, start, terminals, _ = arrays(trees)
-    sets = members_of(trees)
-    first, lists = incidence(n, start, terminals, np.ones(len(trees), np.bool_))
-    found, bounds = np.empty(1000, np.int64), np.zeros(100, np.int64)
-    count, _ = violated_sets(n, start, terminals, x, first, lists, 1e-6, found, bounds)
+    graph, sets = as_graph(trees), members_of(trees)
+    at = incidence(graph, np.ones(len(trees), np.bool_))
+    found = Rows(np.zeros(100, np.int64), np.empty(1000, np.int64))
+    count, _ = violated_sets(graph, x, at, 1e-6, found)
     subsets = [s for k in range(2, n + 1) for s in itertools.combinations(range(n), k)]
     assert (count > 0) == any(violation(x, sets, s) > 1e-6 for s in subsets)
-    rows = subtour_rows(n, start, first, lists, found, bounds, count)
-    shift = n - 1 - x @ (np.diff(start) - 1)  # the two forms differ by the spanning equation
+    begin, columns, values, lower, upper = subtour_rows(graph, at, found, count)
+    shift = n - 1 - x @ (np.diff(graph.start) - 1)  # the two forms differ by the spanning equation
     for c in range(count):
-        subset = tuple(found[bounds[c] : bounds[c + 1]])
+        subset = tuple(found.items[found.first[c] : found.first[c + 1]])
         assert violation(x, sets, subset) > 1e-6
-        begin, columns, values, lower, upper = rows
         left = values[begin[c] : begin[c + 1]] @ x[columns[begin[c] : begin[c + 1]]]
         excess = left - upper[c] if np.isfinite(upper[c]) else lower[c] - left - shift
         assert excess == pytest.approx(violation(x, sets, subset), abs=1e-9)
@@ -228,50 +227,49 @@ def test_separation_is_exact(seed: int, n: int) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_safe_bound_holds_for_any_duals(seed: int) -> None:
     trees = random_list(seed, 7, 9)
-    n, start, terminals, length = arrays(trees)
-    first, lists = incidence(n, start, terminals, np.ones(len(trees), np.bool_))
-    m = len(trees)
+    graph = as_graph(trees)
+    first, lists = incidence(graph, np.ones(len(trees), np.bool_))
+    n, m = graph.n, len(trees)
     duals = np.random.default_rng(seed).normal(0.3, 0.5, n + 1)
-    bound, _ = safe_bound(
-        length, np.zeros(m), np.ones(m), np.concatenate([[0], m + first]),
+    rows = Inequalities(
+        np.concatenate([[0], m + first]),
         np.concatenate([np.arange(m), lists]),
-        np.concatenate([np.diff(start) - 1.0, np.ones(lists.size)]),
+        np.concatenate([np.diff(graph.start) - 1.0, np.ones(lists.size)]),
         np.concatenate([[n - 1.0], np.ones(n)]),
-        np.concatenate([[n - 1.0], np.full(n, np.inf)]), duals,
-    )  # fmt: skip
+        np.concatenate([[n - 1.0], np.full(n, np.inf)]),
+    )
+    bound, _ = safe_bound(graph.length, np.zeros(m), np.ones(m), rows, duals)
     assert bound <= brute_force(trees) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_bottleneck_is_the_longest_edge_between(seed: int) -> None:
     trees = random_list(seed, 9, 0)
-    n, start, terminals, length = arrays(trees)
-    alive = np.ones(len(trees), np.bool_)
-    parent, weight = bottleneck_forest(
-        n, start, terminals, length, alive, edge_order(start, length)
-    )
+    graph = as_graph(trees)
+    n, length = graph.n, graph.length
+    forest = bottleneck_forest(graph, np.ones(len(trees), np.bool_), edge_order(graph))
     slow = np.full((n, n), np.inf)
     for (a, b), d in zip(members_of(trees), length, strict=True):
         slow[a, b] = slow[b, a] = d
     for k in range(n):
         slow = np.minimum(slow, np.maximum(slow[:, k : k + 1], slow[k : k + 1]))
     for a, b in itertools.combinations(range(n), 2):
-        assert bottleneck(parent, weight, a, b) == slow[a, b]
+        assert bottleneck(forest, a, b) == slow[a, b]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_cut_trees_are_those_whose_loss_disconnects(seed: int) -> None:
     trees = random_list(seed, 10, 6, near=True)
-    n, start, terminals, _ = arrays(trees)
+    graph = as_graph(trees)
     alive = np.ones(len(trees), np.bool_)
-    reached, blocks, cut, block = find_blocks(n, start, terminals, alive, 0)
-    assert reached == n
+    reached, blocks, cut, block = find_blocks(graph, alive, 0)
+    assert reached == graph.n
     assert blocks > 0
     assert block.min() >= 0
     for f in range(len(trees)):
         without = alive.copy()
         without[f] = False
-        assert cut[f] == (find_blocks(n, start, terminals, without, 0)[0] < n)
+        assert cut[f] == (find_blocks(graph, without, 0).reached < graph.n)
 
 
 @given(st.lists(st.floats(0, 4).map(lambda v: round(v, 1)), max_size=40))

@@ -9,10 +9,12 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.points import Frame
+from deepsteiner.fst.select.hypergraph import Hypergraph
 from deepsteiner.fst.select.search import regions, windows
 from deepsteiner.run.watch import never
 from deepsteiner.scoring.weights import load_weights
 from deepsteiner.solvers import neural, search
+from list_twins import labels_after
 
 
 def framed(points):
@@ -25,11 +27,12 @@ def scored(n, seed):
 
     points = framed(np.random.default_rng(seed).random((n, 2)))
     listing = list_grown(points, 6)
-    return listing, scores(points, *listing, load_weights())[0]
+    return Hypergraph(n, *listing[:3]), scores(points, *listing, load_weights())[0]
 
 
-def completed(n, start, terminals, length, order, now, flips):
+def completed(graph, order, now, flips):
     """Return what a flip gives, step by step: (length, chosen), or None where it does not span."""
+    n, start, terminals, length = graph
     part = {v: frozenset([v]) for v in range(n)}
     chosen = []
 
@@ -52,29 +55,33 @@ def completed(n, start, terminals, length, order, now, flips):
     return (length[chosen].sum(), set(chosen)) if len(set(part.values())) == 1 else None
 
 
+def is_tree(graph, flags):
+    sets = np.split(graph.terminals, graph.start[1:-1])
+    label = labels_after(graph.n, [sets[f].tolist() for f in np.flatnonzero(flags)])
+    return label is not None and len(set(label)) == 1
+
+
 @pytest.mark.parametrize("n", [9, 30, 70])  # with more than 62 terminals without bits
 def test_a_flip_against_a_slow_twin(n):
-    from deepsteiner.fst.select.search.flip_kernels import _arrange, _flipped, price_keys
+    from deepsteiner.fst.select.search.flip_kernels import arrange, flipped, prepared, price_keys
 
-    (start, terminals, length, _), logits = scored(n, n)
-    m = len(length)
-    order = np.argsort(price_keys(start, length, logits), kind="stable")
+    graph, logits = scored(n, n)
+    m = len(graph.length)
+    order = np.argsort(price_keys(graph, logits), kind="stable")
     spanning = np.arange(m) < n - 1
-    queue, least = np.empty(m, dtype=np.int64), np.empty(m)
-    _arrange(start, length, order, spanning, queue, least)
-    trees = (n, start, terminals, length, queue, least, spanning)
-    scratch = [np.empty(n, dtype=np.int64) for _ in range(3)]
+    choice = prepared(graph, spanning)
+    arrange(choice, order)
     for one, two in np.random.default_rng(0).integers(m, size=(40, 2)).tolist():
         flips = [one] if one == two else [one, two]
-        wanted = completed(n, start, terminals, length, order, spanning, flips)
+        wanted = completed(graph, order, spanning, flips)
         pair = (one, -1 if one == two else two)
-        total, count = _flipped(*trees, *pair, *scratch, np.inf)
+        total, count = flipped(choice, *pair, np.inf)
         if wanted is None:
             assert total == np.inf
             continue
         assert total == pytest.approx(wanted[0], rel=1e-12)
-        assert set(scratch[2][:count].tolist()) == wanted[1]
-        assert _flipped(*trees, *pair, *scratch, total * (1.0 - 1e-9))[0] == np.inf
+        assert set(choice.taken[:count].tolist()) == wanted[1]
+        assert flipped(choice, *pair, total * (1.0 - 1e-9))[0] == np.inf
 
 
 @pytest.mark.parametrize("n", [12, 40, 80])
@@ -85,20 +92,19 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
         flip_search,
         price_keys,
     )
-    from deepsteiner.fst.select.search.greedy_kernels import is_spanning
 
-    (start, terminals, length, _), logits = scored(n, 5)
-    keys, rank = price_keys(start, length, logits), doubt_order(logits)
+    graph, logits = scored(n, 5)
+    length = graph.length
+    keys, rank = price_keys(graph, logits), doubt_order(logits)
     now = np.arange(len(length)) < n - 1
     totals = [length[now].sum()]
-    trees = (n, start, terminals, length)
     for pairs in (0, 200, 10_000):
         order = np.argsort(keys, kind="stable")
-        totals.append(flip_search(*trees, order, rank, -1, -1, True, pairs, now, never()))
-        assert is_spanning(n, start, terminals, now)
+        totals.append(flip_search(graph, order, rank, -1, -1, True, pairs, now, never()))
+        assert is_tree(graph, now)
         assert totals[-1] == pytest.approx(length[now].sum(), rel=1e-12)
-    totals.append(disturbed_search(*trees, keys, rank, 20, now, totals[-1], never()))
-    assert is_spanning(n, start, terminals, now)
+    totals.append(disturbed_search(graph, keys, rank, 20, now, totals[-1], never()))
+    assert is_tree(graph, now)
     assert totals[-1] == pytest.approx(length[now].sum(), rel=1e-12)
     assert all(b <= a * (1.0 + 1e-12) for a, b in itertools.pairwise(totals))
     assert totals[1] < totals[0]
@@ -108,12 +114,13 @@ def test_a_choice_is_never_longer_than_its_greedy_start():
     from deepsteiner.scoring.small_instance_kernels import choose, likely_start
 
     for seed in range(20):
-        (start, terminals, length, _), logits = scored(25, seed)
+        graph, logits = scored(25, seed)
+        length = graph.length
         noise = np.random.default_rng(seed).normal(0.0, 6.0, len(logits)).astype(np.float32)
         keep = np.ones(len(length), dtype=np.bool_)
         begun, chosen = np.zeros_like(keep), np.zeros_like(keep)
-        likely_start(25, start, terminals, length, noise, keep.copy(), 4, begun)
-        choose(25, start, terminals, length, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen, never())
+        likely_start(*graph, noise, keep.copy(), 4, begun)
+        choose(*graph, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen, never())
         assert length[chosen].sum() <= length[begun].sum() * (1.0 + 1e-12)
 
 
@@ -161,7 +168,7 @@ def test_no_solved_piece_has_more_than_a_third_of_the_points(n, kind, monkeypatc
     def run(self, number, how):
         listing = self.listing
         cell = windows.cells_of(listing.points, how.size, number)
-        first, trees = connected_windows(n, listing.start, listing.terminals, self.picked, cell)
+        first, trees = connected_windows(self.graph, self.picked, cell)
         for a, b in itertools.pairwise(first):
             own = [listing.terminals[slice(*listing.start[[f, f + 1]])] for f in trees[a:b]]
             seen.append(("window", len(np.unique(np.concatenate(own)))))
@@ -189,11 +196,11 @@ def test_small_pieces_are_at_most_a_third():
 
 
 def test_regions_of_small_instances_keep_to_their_limit():
+    from deepsteiner.fst.select.exact.prune_kernels import incidence
     from deepsteiner.fst.select.search.region_kernels import nearby
-    from deepsteiner.scoring.small_instance_kernels import _at_terminals
 
-    (start, terminals, *_), _ = scored(60, 2)
-    at = _at_terminals(60, start, terminals)
+    graph, _ = scored(60, 2)
+    at = incidence(graph, np.ones(len(graph.length), dtype=np.bool_))
     stamp, members = np.full(60, -1, dtype=np.int64), np.empty(60, dtype=np.int64)
     for seed in range(60):
-        assert nearby(start, terminals, *at, seed, 20, stamp, members) <= 20
+        assert nearby(graph, at, seed, 20, stamp, members) <= 20

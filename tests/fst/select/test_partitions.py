@@ -37,10 +37,9 @@ def test_keys_of_partitions():
         label = np.full(16, 31)
         for group, name in zip(groups, names, strict=False):
             label[group] = name
-        found = np.empty(16, np.int64)
-        count = partition_kernels.list_slots(sum(1 << s for s in slots), found)
-        assert found[:count].tolist() == slots
-        assert partition_kernels.pack(label, found, count) == partition_key(groups)
+        found = partition_kernels.list_slots(sum(1 << s for s in slots))
+        assert found.tolist() == slots
+        assert partition_kernels.pack(label, found) == partition_key(groups)
 
 
 def test_slots_close_unless_a_part_would_be_left_alone():
@@ -66,17 +65,17 @@ def test_slots_close_unless_a_part_would_be_left_alone():
 def test_states_keep_the_cheapest_way():
     rng = np.random.default_rng(2)
     table = np.full(64, -1, np.int64)
-    keys, costs, nodes = np.empty(64, np.int64), np.empty(64), np.empty(64, np.int64)
+    layer = partition_kernels.empty_layer(64)
     known: dict[int, tuple[float, int]] = {}
     count = 0
     for node in range(400):
         key, cost = int(rng.integers(30)) << 33 | 5, float(rng.random())
-        count = partition_kernels.insert_state(key, cost, node, table, keys, costs, nodes, count)
+        count = partition_kernels.insert_state(key, cost, node, table, layer, count)
         if key not in known or cost < known[key][0]:
             known[key] = (cost, node)
     assert count == len(known) == 30
     for k in range(count):
-        assert (costs[k], nodes[k]) == known[int(keys[k])]
+        assert (layer.costs[k], layer.nodes[k]) == known[int(layer.keys[k])]
 
 
 def near_table(rng) -> np.ndarray:
@@ -92,16 +91,14 @@ def test_detours_are_spanning_trees_of_parts():
     rng = np.random.default_rng(3)
     for _ in range(200):
         near = near_table(rng)
-        slots = np.array(sorted(rng.choice(15, 8, replace=False).tolist()) + [0] * 8)
-        groups = random_groups(rng, slots[:8].tolist())
+        slots = np.sort(rng.choice(15, 8, replace=False))
+        groups = random_groups(rng, slots.tolist())
         label = np.zeros(16, np.int64)
         for number, group in enumerate(groups):
             label[group] = number
         chosen = [number for number in range(len(groups)) if rng.random() < 0.6] or [0]
         distance = np.array([[near[np.ix_(a, b)].min() for b in groups] for a in groups])
-        found = partition_kernels.detour(
-            label, sum(1 << number for number in chosen), slots, 8, near.ravel()
-        )
+        found = partition_kernels.detour(label, sum(1 << number for number in chosen), slots, near)
         assert found == pytest.approx(spanning(distance, chosen), rel=1e-12)
 
 
@@ -123,12 +120,10 @@ def test_dominated_partitions_are_dropped_and_no_others():
             groups = random_groups(rng, slots)
             layer.setdefault(partition_key(groups), (float(rng.uniform(0.5, 1.5)), groups))
         table = np.full(256, -1, np.int64)
-        keys, costs, nodes = np.empty(256, np.int64), np.empty(256), np.empty(256, np.int64)
+        layered = partition_kernels.empty_layer(256)
         count = 0
         for node, (key, (cost, _)) in enumerate(layer.items()):
-            count = partition_kernels.insert_state(
-                key, cost, node, table, keys, costs, nodes, count
-            )
+            count = partition_kernels.insert_state(key, cost, node, table, layered, count)
         expected = {}
         for node, (key, (cost, groups)) in enumerate(layer.items()):
             better = any(
@@ -143,9 +138,8 @@ def test_dominated_partitions_are_dropped_and_no_others():
             if not better:
                 expected[key] = (cost, node)
         active = sum(1 << s for s in slots)
-        kept = partition_kernels.drop_dominated(
-            active, near.ravel(), table, keys, costs, nodes, count
-        )
+        kept = partition_kernels.drop_dominated(active, near, table, layered, count)
+        keys, costs, nodes = layered
         found = {int(keys[k]): (costs[k], nodes[k]) for k in range(kept)}
         assert found == expected
         dropped += count - kept

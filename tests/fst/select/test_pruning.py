@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.core.tree_kernels import find
 from deepsteiner.fst.select.exact import (
-    blocks_kernels,
     frontier_kernels,
     prune_kernels,
     separation_kernels,
@@ -19,8 +19,22 @@ from deepsteiner.fst.select.exact import (
 )
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
-from list_twins import Sets, best_trees, connected, drawn, labels_after, minimax, packed, rings
+from deepsteiner.fst.select.exact.subtour_kernels import Inequalities
+from deepsteiner.fst.select.hypergraph import Budget, Rows
+from list_twins import (
+    Sets,
+    best_trees,
+    connected,
+    drawn,
+    labels_after,
+    listed,
+    minimax,
+    packed,
+    rings,
+)
 from melzak import spanning
+
+ENOUGH = Budget(math.inf, 10**6)
 
 # Reductions.
 
@@ -28,16 +42,16 @@ from melzak import spanning
 @pytest.mark.parametrize("seed", range(10))
 def test_incidence_and_order(seed):
     sets, lengths = drawn(seed, 9, 8)
-    start, terminals = packed(sets)
+    graph = listed(9, sets, lengths)
     alive = np.random.default_rng(seed).random(len(sets)) < 0.7
-    first, lists = prune_kernels.incidence(9, start, terminals, alive)
+    first, lists = prune_kernels.incidence(graph, alive)
     for v in range(9):
         expected = [f for f, one in enumerate(sets) if alive[f] and v in one]
         assert lists[first[v] : first[v + 1]].tolist() == expected
     pairs = [f for f, one in enumerate(sets) if len(one) == 2]
-    order = prune_kernels.edge_order(start, lengths)
+    order = prune_kernels.edge_order(graph)
     assert order.tolist() == sorted(pairs, key=lambda f: lengths[f])
-    by_share = blocks_kernels.share_order(start, lengths)
+    by_share = subset_kernels.share_order(graph)
     shares = [lengths[f] / (len(sets[f]) - 1) for f in range(len(sets))]
     assert by_share.tolist() == sorted(range(len(sets)), key=lambda f: shares[f])
 
@@ -45,14 +59,13 @@ def test_incidence_and_order(seed):
 @pytest.mark.parametrize("seed", range(10))
 def test_spans_under_bottleneck_distances(seed):
     sets, lengths = drawn(seed, 10, 10, 6)
-    start, terminals = packed(sets)
+    graph = listed(10, sets, lengths)
     alive = np.ones(len(sets), np.bool_)
-    order = prune_kernels.edge_order(start, lengths)
-    forest = prune_kernels.bottleneck_forest(10, start, terminals, lengths, alive, order)
+    forest = prune_kernels.bottleneck_forest(graph, alive, prune_kernels.edge_order(graph))
     widest = minimax(10, sets, lengths)
     near = np.empty(10)
-    for f, one in enumerate(sets):
-        found = prune_kernels.bottleneck_span(*forest, terminals, start[f], start[f + 1], near)
+    for one in sets:
+        found = prune_kernels.bottleneck_span(forest, np.array(one), near)
         assert found == pytest.approx(spanning(widest, one), rel=1e-12)
 
 
@@ -64,9 +77,9 @@ def test_blocks_are_what_no_single_terminal_separates():
 
 def check_blocks(sets: Sets, root: int) -> int:
     """Compare with the twin; return the number of blocks, 0 where a set cuts."""
-    start, terminals = packed(sets)
+    graph = listed(8, sets, np.ones(len(sets)))
     alive = np.ones(len(sets), np.bool_)
-    _, blocks, cut, block = prune_kernels.find_blocks(8, start, terminals, alive, root)
+    _, blocks, cut, block = prune_kernels.find_blocks(graph, alive, root)
 
     def parts(without: int) -> list[int]:
         """Label the sets that are connected when one terminal is away."""
@@ -93,22 +106,22 @@ def check_blocks(sets: Sets, root: int) -> int:
 def test_contraction_renames_and_drops_what_closes_a_cycle(seed):
     n = 9
     rng = np.random.default_rng(seed)
-    sets, _ = drawn(seed, n, 14)
-    start, terminals = packed(sets)
+    sets, lengths = drawn(seed, n, 14)
+    graph = listed(n, sets, lengths)
     merged, label = np.arange(n), list(range(n))
     for _ in range(3):
         a, b = rng.choice(n, 2, replace=False).tolist()
-        merged[prune_kernels.find_root(merged, a)] = prune_kernels.find_root(merged, b)
+        merged[find(merged, a)] = find(merged, b)
         label = [label[a] if old == label[b] else old for old in label]
     alive = rng.random(len(sets)) < 0.8
-    before, contracted = alive.copy(), np.full(len(terminals), -1)
-    prune_kernels.contract(start, terminals, merged, alive, contracted)
+    before, contracted = alive.copy(), np.full(len(graph.terminals), -1)
+    prune_kernels.contract(graph, merged, alive, contracted)
     for f, one in enumerate(sets):
         closes = len({label[v] for v in one}) < len(one)
         assert alive[f] == (before[f] and not closes)
         if alive[f]:
-            roots = [prune_kernels.find_root(merged, v) for v in one]
-            assert contracted[start[f] : start[f + 1]].tolist() == roots
+            roots = [find(merged, v) for v in one]
+            assert contracted[graph.start[f] : graph.start[f + 1]].tolist() == roots
     assert alive.sum() < before.sum()
 
 
@@ -118,13 +131,10 @@ def test_reductions_keep_a_best_tree(seed, ringed):
     """What is chosen is in a best tree, together with some of what is still alive."""
     n = 8
     sets, lengths = rings(seed, 3) if ringed else drawn(seed, n, 6)
-    start, terminals = packed(sets)
     alive, chosen = np.ones(len(sets), np.bool_), np.zeros(len(sets), np.bool_)
-    merged = np.arange(n)
-    contracted, blocks, block = prune_kernels.reduce_list(
-        n, start, terminals, lengths, alive, chosen, merged
-    )
-    assert blocks >= 0
+    merged, graph = np.arange(n), listed(n, sets, lengths)
+    blocks = prune_kernels.reduce_list(graph, alive, chosen, merged)
+    assert blocks.number >= 0
     assert not (alive & chosen).any()
     _, trees = best_trees(n, sets, lengths)
     allowed = set(np.flatnonzero(alive | chosen).tolist())
@@ -132,28 +142,21 @@ def test_reductions_keep_a_best_tree(seed, ringed):
     assert any(needed <= tree <= allowed for tree in trees)
     label = labels_after(n, [sets[f] for f in needed])
     assert label is not None
-    names = {label[v]: prune_kernels.find_root(merged, v) for v in range(n)}
-    assert [names[label[v]] for v in range(n)] == [
-        prune_kernels.find_root(merged, v) for v in range(n)
-    ]
-    for f in np.flatnonzero(alive):
-        renamed = contracted[start[f] : start[f + 1]].tolist()
-        assert renamed == [names[label[v]] for v in sets[f]]
-        assert len(set(renamed)) == len(renamed)
-    first, listed, begin, local, sizes = prune_kernels.split_blocks(
-        n, start, contracted, alive, blocks, block
-    )
-    assert sorted(listed.tolist()) == np.flatnonzero(alive).tolist()
-    for b in range(blocks):
+    names = {label[v]: find(merged, v) for v in range(n)}
+    assert [names[label[v]] for v in range(n)] == [find(merged, v) for v in range(n)]
+    assert sorted(blocks.trees.tolist()) == np.flatnonzero(alive).tolist()
+    for b in range(blocks.number):
+        trees = blocks.trees[blocks.first[b] : blocks.first[b + 1]]
+        alone = prune_kernels.list_of_block(blocks, b, lengths)
+        assert alone.length.tolist() == lengths[trees].tolist()
         number: dict[int, int] = {}
-        for k in range(first[b], first[b + 1]):
-            f = listed[k]
-            assert block[f] == b
-            for v, w in zip(
-                contracted[start[f] : start[f + 1]], local[begin[k] : begin[k + 1]], strict=True
-            ):
-                assert number.setdefault(int(v), int(w)) == w
-        assert sorted(number.values()) == list(range(sizes[b]))
+        for k, f in enumerate(trees):
+            renamed = [names[label[v]] for v in sets[f]]
+            assert len(set(renamed)) == len(renamed)
+            local = alone.terminals[alone.start[k] : alone.start[k + 1]].tolist()
+            for v, w in zip(renamed, local, strict=True):
+                assert number.setdefault(v, w) == w
+        assert sorted(number.values()) == list(range(alone.n))
 
 
 def test_reductions_decide_something():
@@ -162,12 +165,10 @@ def test_reductions_decide_something():
     for seed, ringed in itertools.product(range(25), (False, True)):
         sets, lengths = rings(seed, 3) if ringed else drawn(seed, 8, 6)
         alive, chosen = np.ones(len(sets), np.bool_), np.zeros(len(sets), np.bool_)
-        _, blocks, _ = prune_kernels.reduce_list(
-            8, *packed(sets), lengths, alive, chosen, np.arange(8)
-        )
+        blocks = prune_kernels.reduce_list(listed(8, sets, lengths), alive, chosen, np.arange(8))
         decided += int(chosen.sum())
         pruned += len(sets) - int(chosen.sum()) - int(alive.sum())
-        split += blocks > 1
+        split += blocks.number > 1
     assert min(decided, pruned) > 40
     assert split > 2
 
@@ -176,10 +177,10 @@ def test_reductions_decide_something():
 def test_greedy_trees_and_prices(seed):
     n = 8
     sets, lengths = drawn(seed, n, 8)
-    start, terminals = packed(sets)
+    graph = listed(n, sets, lengths)
     order = np.random.default_rng(seed).permutation(len(sets))
     picked = np.zeros(len(sets), np.bool_)
-    total = subset_kernels.greedy_tree(n, start, terminals, lengths, order, picked)
+    total = subset_kernels.greedy_tree(graph, order, picked)
     chosen: list[int] = []
     for f in order.tolist():
         label = labels_after(n, [sets[g] for g in [*chosen, f]])
@@ -192,7 +193,7 @@ def test_greedy_trees_and_prices(seed):
     else:
         assert total == math.inf
         assert not picked.any()
-    prices = subset_kernels.terminal_prices(n, start, terminals, lengths)
+    prices = subset_kernels.terminal_prices(graph)
     for v in range(n):
         shares = [
             length / (len(one) - 1) for one, length in zip(sets, lengths, strict=True) if v in one
@@ -204,13 +205,13 @@ def test_greedy_trees_and_prices(seed):
 
 def test_a_greedy_order_that_meets_no_tree_picks_nothing():
     """{0, 1, 2} first: then nothing joins 3 without a cycle."""
-    start, terminals = packed([[0, 1, 2], [1, 2, 3], [0, 1]])
-    lengths, picked = np.array([1.0, 1.0, 5.0]), np.ones(3, np.bool_)
+    graph = listed(4, [[0, 1, 2], [1, 2, 3], [0, 1]], np.array([1.0, 1.0, 5.0]))
+    picked = np.ones(3, np.bool_)
     order = np.array([0, 1, 2])
-    assert subset_kernels.greedy_tree(4, start, terminals, lengths, order, picked) == math.inf
+    assert subset_kernels.greedy_tree(graph, order, picked) == math.inf
     assert not picked.any()
     order = np.array([1, 2, 0])
-    assert subset_kernels.greedy_tree(4, start, terminals, lengths, order, picked) == 6.0
+    assert subset_kernels.greedy_tree(graph, order, picked) == 6.0
     assert picked.tolist() == [False, True, True]
 
 
@@ -223,14 +224,14 @@ def test_ceilings_settle_whether_there_is_a_tree(seed):
     best, trees = best_trees(n, sets, lengths)
     piece = Piece(n, start, terminals, lengths, np.arange(len(sets)))
     for ceiling in (best, 1.01 * best, math.inf):
-        picked, settled = solve_by_frontier(piece, ceiling, math.inf, 10**6, lambda: True)
+        picked, settled = solve_by_frontier(piece, ceiling, ENOUGH, lambda: True)
         assert settled
         assert picked is not None
         assert set(np.flatnonzero(picked).tolist()) in trees
-    picked, settled = solve_by_frontier(piece, best * (1 - 1e-9), math.inf, 10**6, lambda: True)
+    picked, settled = solve_by_frontier(piece, best * (1 - 1e-9), ENOUGH, lambda: True)
     assert settled
     assert picked is None
-    picked, settled = solve_by_frontier(piece, math.inf, math.inf, 0, lambda: True)
+    picked, settled = solve_by_frontier(piece, math.inf, Budget(math.inf, 0), lambda: True)
     assert (picked, settled) == (None, False)  # no partition fits
 
 
@@ -262,22 +263,20 @@ def plain_closing_order(n: int, sets: Sets, root: int) -> tuple[list[int], float
 @pytest.mark.parametrize("seed", range(10))
 def test_closing_orders(seed):
     n = 12
-    sets, _ = drawn(seed, n, 10)
-    start, terminals = packed(sets)
-    first, lists = prune_kernels.incidence(n, start, terminals, np.ones(len(sets), np.bool_))
+    sets, lengths = drawn(seed, n, 10)
+    graph = listed(n, sets, lengths)
+    at = prune_kernels.incidence(graph, np.ones(len(sets), np.bool_))
     order = np.full(len(sets), -1)
     works = []
     for root in range(n):
-        placed, work = frontier_kernels.closing_order(
-            n, start, terminals, first, lists, root, len(sets), order
-        )
+        placed, work = frontier_kernels.closing_order(graph, at, root, len(sets), order)
         expected = plain_closing_order(n, sets, root)
         assert placed == len(sets)
         assert (order.tolist(), work) == (expected[0], pytest.approx(expected[1]))
         works.append(work)
-    best, least = frontier_kernels.best_closing_order(n, start, terminals, first, lists, 4)
+    best, least = frontier_kernels.best_closing_order(graph, at, 4)
     assert sorted(best.tolist()) == list(range(len(sets)))
-    assert min(works) <= least <= works[terminals[0]]
+    assert min(works) <= least <= works[graph.terminals[0]]
     assert any(plain_closing_order(n, sets, root) == (best.tolist(), least) for root in range(n))
 
 
@@ -304,9 +303,8 @@ def test_bounds_are_lagranges(seed):
         value * (lower[r] if value > 0 else upper[r]) for r, value in enumerate(y) if value
     ) + float(np.minimum(reduced * low, reduced * high).sum())
     start = np.concatenate([[0], np.cumsum((matrix != 0).sum(axis=1))])
-    found, found_reduced = subtour_kernels.safe_bound(
-        cost, low, high, start, np.nonzero(matrix)[1], matrix[matrix != 0], lower, upper, duals
-    )
+    given = Inequalities(start, np.nonzero(matrix)[1], matrix[matrix != 0], lower, upper)
+    found, found_reduced = subtour_kernels.safe_bound(cost, low, high, given, duals)
     assert found == pytest.approx(expected, rel=1e-12)
     np.testing.assert_allclose(found_reduced, reduced, rtol=1e-12, atol=1e-14)
 
@@ -316,18 +314,17 @@ def test_supports_and_cores(seed):
     """Parts that positive values connect, and what is left when weak terminals go one by one."""
     n = 9
     rng = np.random.default_rng(seed)
-    sets, _ = drawn(seed, n, 8)
-    start, terminals = packed(sets)
+    sets, lengths = drawn(seed, n, 8)
+    graph = listed(n, sets, lengths)
     x = np.where(rng.random(len(sets)) < 0.5, 0.0, rng.choice([0.25, 0.5, 0.75, 1.0], len(sets)))
-    label = np.empty(n, np.int64)
-    count = separation_kernels.support_components(n, start, terminals, x, label)
+    label, count = separation_kernels.support_components(graph, x)
     parts = connected(n, [one for one, value in zip(sets, x, strict=True) if value > 0])
     assert count == len(parts)
     assert {frozenset(np.flatnonzero(label == k).tolist()) for k in range(count)} == {
         frozenset(part) for part in parts
     }
-    first, lists = prune_kernels.incidence(n, start, terminals, np.ones(len(sets), np.bool_))
-    inside, within = separation_kernels.congested_core(n, start, terminals, x, first, lists)
+    at = prune_kernels.incidence(graph, np.ones(len(sets), np.bool_))
+    inside, within = separation_kernels.congested_core(graph, x, at)
     core = set(range(n))
     while True:
         degree = {
@@ -353,10 +350,9 @@ def test_sets_are_trimmed_to_terminals_of_degree_above_one(seed):
     """Inside the set, one by one; the violation is that of the definition and never falls."""
     n = 9
     rng = np.random.default_rng(seed)
-    sets, _ = drawn(seed, n, 9)
-    start, terminals = packed(sets)
+    sets, lengths = drawn(seed, n, 9)
     x = rng.choice([0.0, 0.25, 0.5, 0.75, 1.0], len(sets))
-    first, lists = prune_kernels.incidence(n, start, terminals, np.ones(len(sets), np.bool_))
+    at = prune_kernels.incidence(listed(n, sets, lengths), np.ones(len(sets), np.bool_))
 
     def violation(some: set[int]) -> float:
         filled = sum(v * max(0, len(some & set(one)) - 1) for v, one in zip(x, sets, strict=True))
@@ -377,11 +373,9 @@ def test_sets_are_trimmed_to_terminals_of_degree_above_one(seed):
         if not weak:
             break
         kept.discard(weak[0])
-    members, scratch = np.array([*given, 0, 0]), np.zeros(len(sets), np.int64)
-    size, found = separation_kernels.trim_set(
-        members, len(given), start, terminals, x, first, lists, scratch
-    )
-    assert set(members[:size].tolist()) == kept
+    scratch = np.zeros(len(sets), np.int64)
+    trimmed, found = separation_kernels.trim_set(np.array([*given]), x, at, scratch)
+    assert set(trimmed.tolist()) == kept
     assert not scratch.any()
     if kept:
         assert found == pytest.approx(violation(kept), abs=1e-9)
@@ -389,13 +383,13 @@ def test_sets_are_trimmed_to_terminals_of_degree_above_one(seed):
 
 
 def test_stored_sets_are_different_and_fit():
-    sets, bounds, label = np.empty(10, np.int64), np.zeros(4, np.int64), np.zeros(8, np.int64)
+    sets, label = Rows(np.zeros(4, np.int64), np.empty(10, np.int64)), np.zeros(8, np.int64)
     count = 0
     for one in ([1, 2, 3], [3, 1, 2], [1, 2], [4, 5, 6, 7], [0, 1], [2, 3]):
-        members = np.array([*one, 0, 0])
-        count = separation_kernels.store_set(members, len(one), sets, bounds, count, label)
+        count = separation_kernels.store_set(np.array(one), sets, count, label)
         assert not label.any()
-    assert [sets[bounds[c] : bounds[c + 1]].tolist() for c in range(count)] == [
+    found = [sets.items[a:b].tolist() for a, b in itertools.pairwise(sets.first[: count + 1])]
+    assert found == [
         [1, 2, 3],
         [1, 2],
         [4, 5, 6, 7],

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
+from deepsteiner.fst.select.hypergraph import Budget, Hypergraph, Rows
 from deepsteiner.fst.select.search import regions, windows
 from deepsteiner.fst.select.search.regions import Changes, RegionPass, acceptable, run_pass
 from deepsteiner.run.monitor import Monitor
@@ -21,6 +22,10 @@ def listed(n: int, seed: int):
     points = 2.0 * np.random.default_rng(seed).random((n, 2)) - 1.0
     with Workers(1) as workers:
         return list_trees(survey(points, workers), workers, 4, lambda *_: True)
+
+
+def as_graph(listing) -> Hypergraph:
+    return Hypergraph(len(listing.points), listing.start, listing.terminals, listing.length)
 
 
 def connected(n: int, trees: list[list[int]]) -> list[int]:
@@ -56,7 +61,7 @@ def test_below_a_terminal_is_what_it_cuts_off():
     listing = listed(40, 1)
     n, trees = 40, (listing.start, listing.terminals)
     picked = greedy(listing)
-    enter, leave, above = hang(n, *trees, picked)
+    enter, leave, above = hang(as_graph(listing), picked)
     assert sorted(enter) == list(range(n))
     assert (above < 0).sum() == 1
     for v in range(1, n):
@@ -72,7 +77,8 @@ def test_members_connected_outside_are_found(seed):
     from deepsteiner.fst.select.search.region_pass_kernels import _outside, hang
 
     listing = listed(60, seed)
-    n, (start, terminals) = 60, (listing.start, listing.terminals)
+    graph = as_graph(listing)
+    n, start, terminals, _ = graph
     picked = greedy(listing)
     members = np.flatnonzero(listing.points[:, 0] < 0.2)
     local = np.full(n, -1)
@@ -81,7 +87,7 @@ def test_members_connected_outside_are_found(seed):
         [(local[terminals[start[f] : start[f + 1]]] >= 0).all() for f in range(len(listing))]
     )
     label = connected(n, as_lists(start, terminals, picked & ~inside))
-    found = _outside(start, terminals, members, local, *hang(n, start, terminals, picked))
+    found = _outside(graph, members, local, hang(graph, picked))
     for a, b in itertools.combinations(range(len(members)), 2):
         assert (found[a] == found[b]) == (label[members[a]] == label[members[b]])
 
@@ -90,27 +96,26 @@ def test_members_connected_outside_are_found(seed):
 def test_regions_at_once_save_what_they_save_one_by_one(seed):
     from deepsteiner.fst.select.search.region_kernels import solve_region
     from deepsteiner.fst.select.search.region_pass_kernels import hang, solve_apart
-    from deepsteiner.fst.select.search.window_kernels import by_first_terminal
+    from deepsteiner.fst.select.search.window_kernels import Selection, by_first_terminal
 
     listing = listed(300, seed)
-    n, trees = 300, (listing.start, listing.terminals)
-    own = by_first_terminal(n, *trees)
+    n, trees, graph = 300, (listing.start, listing.terminals), as_graph(listing)
+    own = by_first_terminal(graph)
     alone = greedy(listing)
     together = alone.copy()
     order = np.argsort(listing.points[:, 0], kind="stable")
     bounds = np.array([0, 60, 150, 220, 300])
-    local, parent = np.full(n, -1), np.empty(n, dtype=np.int64)
-    limits = (1e6, 50_000)
+    local, budget = np.full(n, -1), Budget(1e6, 50_000)
     one_by_one = [
-        solve_region(*trees, listing.length, alone, *own, order[a:b], *limits, parent, local)
+        solve_region(Selection(graph, own, alone), order[a:b], budget, local)
         for a, b in itertools.pairwise(bounds)
     ]
     saved = np.zeros(4)
-    hung = hang(n, *trees, together)
-    given = (*trees, listing.length, together, *own, order, bounds, 0, 4, *limits)
-    gains, rows, changed = solve_apart(*given, *hung, local, saved)
+    hung = hang(graph, together)
+    given = (Selection(graph, own, together), Rows(bounds, order), 0, 4, budget)
+    gains, rows, changed = solve_apart(*given, hung, local, saved)
     assert is_tree(n, as_lists(*trees, together))
-    take = acceptable(Changes(gains, rows, changed), *trees, together, hung)
+    take = acceptable(Changes(gains, rows, changed), graph, together, hung)
     flipped = changed[np.repeat(take, np.diff(rows))]
     together[flipped] = ~together[flipped]
     assert saved.sum() + gains[take].sum() == pytest.approx(sum(one_by_one), rel=1e-9)
@@ -145,7 +150,8 @@ def test_changes_are_accepted_while_the_tree_stays_one(seed):
 
     rows = 2 * np.arange(len(changes) + 1)
     some = Changes(np.ones(len(changes)), rows, np.array(changes).ravel())
-    take = acceptable(some, start, terminals, picked, hang(n, start, terminals, picked))
+    graph = Hypergraph(n, start, terminals, np.ones(len(lists)))
+    take = acceptable(some, graph, picked, hang(graph, picked))
     wanted = []
     flags = picked.copy()
     for old, new in changes:

@@ -8,6 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.fst.select.exact.blocks_kernels import Settled
+from deepsteiner.fst.select.exact.prune_kernels import Blocks
+from deepsteiner.fst.select.hypergraph import Budget, Rows
 from deepsteiner.fst.select.search import (
     batch_kernels,
     greedy_kernels,
@@ -17,6 +20,7 @@ from deepsteiner.fst.select.search import (
 )
 
 ROUNDING = 1e-12
+BUDGET = Budget(1e6, 10**6)
 
 
 class Plain:
@@ -26,10 +30,10 @@ class Plain:
         rng = np.random.default_rng(seed)
         self.n = n
         self.points = 2.0 * rng.random((n, 2)) - 1.0
-        self.start, self.terminals, self.length, _ = batch_kernels.list_small(self.points, 5)
+        self.graph, _ = batch_kernels.list_small(self.points, 5)
+        _, self.start, self.terminals, self.length = self.graph
         bounds = itertools.pairwise(self.start.tolist())
         self.sets = [set(self.terminals[a:b].tolist()) for a, b in bounds]
-        self.trees = (self.start, self.terminals)
 
     def labels(self, chosen) -> list[int] | None:
         """Which terminals some trees join; None where they close a cycle."""
@@ -79,13 +83,11 @@ def test_completing_and_measuring_against_kruskal(seed):
     plain = Plain(20, seed)
     picked = acyclic(plain, seed)
     full = plain.full(picked)
-    up, rank = greedy_kernels.complete(plain.n, *plain.trees, picked)
+    merges = greedy_kernels.complete(plain.graph, picked)
     assert set(np.flatnonzero(picked).tolist()) == {*full, *plain.completed(full)}
-    assert greedy_kernels.is_spanning(plain.n, *plain.trees, picked)
     before = plain.total([*full, *plain.completed(full)])
     saving = np.full(len(plain.sets), np.nan)
-    arrays = (plain.n, *plain.trees, plain.length, picked, up, rank)
-    greedy_kernels.measure(*arrays, saving, 0, len(plain.sets))
+    greedy_kernels.measure(plain.graph, picked, merges, saving, 0, len(plain.sets))
     useful = 0
     for f in range(len(plain.sets)):
         expected = 0.0
@@ -96,7 +98,7 @@ def test_completing_and_measuring_against_kruskal(seed):
     assert useful > 0
     kept = picked.copy()
     expected = plainly_taken(plain, kept, saving)
-    count = greedy_kernels.take(*arrays, saving)
+    count = greedy_kernels.take(plain.graph, picked, merges, saving)
     assert set(plain.full(picked)) == {*full, *expected}
     assert count == len(expected) > 0
 
@@ -115,13 +117,22 @@ def plainly_taken(plain: Plain, picked: np.ndarray, saving: np.ndarray) -> list[
     return taken
 
 
+def greedy_choice(plain: Plain, rounds: int) -> np.ndarray:
+    picked, saving = np.zeros(len(plain.sets), np.bool_), np.empty(len(plain.sets))
+    for _ in range(rounds):
+        merges = greedy_kernels.complete(plain.graph, picked)
+        greedy_kernels.measure(plain.graph, picked, merges, saving, 0, len(saving))
+        greedy_kernels.take(plain.graph, picked, merges, saving)
+    greedy_kernels.complete(plain.graph, picked)
+    return picked
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_greedy_rounds_never_get_longer(seed):
     plain = Plain(30, seed)
     totals = []
     for rounds in range(5):
-        picked = np.zeros(len(plain.sets), np.bool_)
-        greedy_kernels.pick_greedily(plain.n, *plain.trees, plain.length, picked, rounds)
+        picked = greedy_choice(plain, rounds)
         chosen = np.flatnonzero(picked).tolist()
         assert plain.is_tree(chosen)
         totals.append(plain.total(chosen))
@@ -130,32 +141,7 @@ def test_greedy_rounds_never_get_longer(seed):
     assert all(b <= a * (1 + ROUNDING) for a, b in itertools.pairwise(totals))
 
 
-def test_spanning_is_recognised():
-    plain = Plain(12, 3)
-    rng = np.random.default_rng(0)
-    verdicts = []
-    for _ in range(400):
-        picked = np.zeros(len(plain.sets), np.bool_)
-        picked[rng.permutation(len(plain.sets))[: rng.integers(5, 12)]] = True
-        if rng.random() < 0.5:
-            picked[:] = np.arange(len(picked)) < plain.n - 1
-            picked[rng.integers(len(picked))] ^= True
-            picked[rng.integers(plain.n - 1)] ^= rng.random() < 0.5
-        expected = plain.is_tree(np.flatnonzero(picked).tolist())
-        assert greedy_kernels.is_spanning(plain.n, *plain.trees, picked) == expected
-        verdicts.append(expected)
-    picked = np.arange(len(plain.sets)) < plain.n - 1
-    assert greedy_kernels.is_spanning(plain.n, *plain.trees, picked)
-    assert not all(verdicts)
-
-
 # Windows.
-
-
-def spanning_choice(plain: Plain) -> np.ndarray:
-    picked = np.zeros(len(plain.sets), np.bool_)
-    greedy_kernels.pick_greedily(plain.n, *plain.trees, plain.length, picked, 1)
-    return picked
 
 
 def cells(plain: Plain, parts: int) -> np.ndarray:
@@ -166,8 +152,8 @@ def cells(plain: Plain, parts: int) -> np.ndarray:
 @pytest.mark.parametrize("seed", range(6))
 def test_windows_are_the_connected_parts_of_cells(seed):
     plain = Plain(40, seed)
-    picked, cell = spanning_choice(plain), cells(plain, 4)
-    first, trees = window_kernels.connected_windows(plain.n, *plain.trees, picked, cell)
+    picked, cell = greedy_choice(plain, 1), cells(plain, 4)
+    first, trees = window_kernels.connected_windows(plain.graph, picked, cell)
     found = {frozenset(trees[a:b].tolist()) for a, b in itertools.pairwise(first.tolist())}
     assert len(found) == len(first) - 1
     home = {f: cell[plain.terminals[plain.start[f]]] for f in np.flatnonzero(picked).tolist()}
@@ -178,7 +164,7 @@ def test_windows_are_the_connected_parts_of_cells(seed):
             label = {h: new if name == old else name for h, name in label.items()}
     parts = {frozenset(h for h in label if label[h] == name) for name in set(label.values())}
     assert found == {part for part in parts if len(part) > 1}
-    own_first, own = window_kernels.by_first_terminal(plain.n, *plain.trees)
+    own_first, own = window_kernels.by_first_terminal(plain.graph)
     for v in range(plain.n):
         mine = own[own_first[v] : own_first[v + 1]].tolist()
         assert mine == [f for f in range(len(plain.sets)) if plain.terminals[plain.start[f]] == v]
@@ -211,15 +197,13 @@ def test_each_window_gets_its_shortest_tree(seed):
     plain = Plain(40, seed)
     picked = np.zeros(len(plain.sets), np.bool_)
     picked[: plain.n - 1] = True  # the spanning tree: much to save
-    first, trees = window_kernels.connected_windows(plain.n, *plain.trees, picked, cells(plain, 5))
-    windows = [set(trees[a:b].tolist()) for a, b in itertools.pairwise(first.tolist())]
-    own = window_kernels.by_first_terminal(plain.n, *plain.trees)
+    found = window_kernels.connected_windows(plain.graph, picked, cells(plain, 5))
+    windows = [set(found.items[a:b].tolist()) for a, b in itertools.pairwise(found.first)]
+    own = window_kernels.by_first_terminal(plain.graph)
     local, saved = np.full(plain.n, -1), np.zeros(len(windows))
     before = plain.total(np.flatnonzero(picked))
-    window_kernels.solve_windows(
-        *plain.trees, plain.length, picked, *own, first, trees, 0, len(windows), 1e6, 10**6,
-        local, saved,
-    )  # fmt: skip
+    selection = window_kernels.Selection(plain.graph, own, picked)
+    window_kernels.solve_windows(selection, found, 0, len(windows), BUDGET, local, saved)
     assert (local == -1).all()
     chosen = np.flatnonzero(picked).tolist()
     assert plain.is_tree(chosen)
@@ -234,7 +218,8 @@ def test_each_window_gets_its_shortest_tree(seed):
 
 def test_a_block_too_wide_stays_or_takes_the_guess_whichever_spans_and_is_shorter():
     """Three trees over three vertices: a and b are a path, c is a tree of all three."""
-    at, listed, ids = np.array([0, 2, 4, 7]), np.arange(3), np.array([5, 6, 7])
+    at, every = np.array([0, 2, 4, 7]), np.arange(3)
+    blocks = Blocks(1, np.array([0, 3]), every, at, np.array([0, 1, 1, 2, 0, 1, 2]), np.array([3]))
     cases = [
         # picked, guess, lengths, chosen
         ([1, 1, 0], [0, 0, 1], [1.0, 1.0, 1.5], [0, 0, 1]),
@@ -243,12 +228,9 @@ def test_a_block_too_wide_stays_or_takes_the_guess_whichever_spans_and_is_shorte
         ([1, 1, 0], [0, 0, 0], [1.0, 1.0, 1.5], [1, 1, 0]),  # nor does the guess
     ]
     for picked, guess, lengths, expected in cases:
-        flags, chosen = np.zeros(8, np.bool_), np.zeros(3, np.bool_)
-        flags[5:] = picked
-        window_kernels.keep_block(
-            ids, np.array(lengths), flags, at, listed, 0, 3, 3,
-            np.array(guess, np.bool_), chosen,
-        )  # fmt: skip
+        settled = Settled(blocks, np.zeros(1, np.bool_), np.array(guess, np.bool_))
+        now, chosen = np.array(picked, np.bool_), np.zeros(3, np.bool_)
+        window_kernels.keep_block(settled, 0, np.array(lengths), now, chosen)
         assert chosen.tolist() == [bool(one) for one in expected]
 
 
@@ -283,8 +265,8 @@ def test_a_region_gets_its_best_choice(seed):
     rng = np.random.default_rng(seed)
     picked = np.zeros(len(plain.sets), np.bool_)
     picked[: plain.n - 1] = True
-    own = window_kernels.by_first_terminal(plain.n, *plain.trees)
-    parent, local = np.empty(plain.n, np.int64), np.full(plain.n, -1)
+    own = window_kernels.by_first_terminal(plain.graph)
+    selection, local = window_kernels.Selection(plain.graph, own, picked), np.full(plain.n, -1)
     for _ in range(3):
         centre = 2.0 * rng.random(2) - 1.0
         gaps = np.hypot(*(plain.points - centre).T)
@@ -294,9 +276,7 @@ def test_a_region_gets_its_best_choice(seed):
             f for f in np.flatnonzero(picked).tolist() if plain.sets[f] <= set(members.tolist())
         ]
         before = plain.total(inside)
-        saving = region_kernels.solve_region(
-            *plain.trees, plain.length, picked, *own, members, 1e6, 10**6, parent, local
-        )
+        saving = region_kernels.solve_region(selection, members, BUDGET, local)
         assert (local == -1).all()
         assert plain.is_tree(np.flatnonzero(picked).tolist())
         assert before - saving == pytest.approx(best, rel=1e-12, abs=1e-12)
@@ -308,12 +288,11 @@ def test_regions_gain_something():
     for seed in range(10):
         plain = Plain(16, seed)
         picked = np.arange(len(plain.sets)) < plain.n - 1
-        own = window_kernels.by_first_terminal(plain.n, *plain.trees)
+        own = window_kernels.by_first_terminal(plain.graph)
         members = np.argsort(plain.points[:, 0])[:9]
-        gained += region_kernels.solve_region(
-            *plain.trees, plain.length, picked, *own, members, 1e6, 10**6,
-            np.empty(plain.n, np.int64), np.full(plain.n, -1),
-        ) > 0.0  # fmt: skip
+        selection = window_kernels.Selection(plain.graph, own, picked)
+        saving = region_kernels.solve_region(selection, members, BUDGET, np.full(plain.n, -1))
+        gained += saving > 0.0
     assert gained > 4
 
 
@@ -321,7 +300,7 @@ def test_what_is_nearby_is_met_breadth_first():
     plain = Plain(40, 7)
     at = [[f for f, one in enumerate(plain.sets) if v in one] for v in range(plain.n)]
     first = np.concatenate(([0], np.cumsum([len(one) for one in at])))
-    lists = np.array([f for one in at for f in one])
+    incidence = Rows(first, np.array([f for one in at for f in one]))
     stamp, members = np.full(plain.n, -1), np.empty(plain.n, np.int64)
     for seed, limit in itertools.product(range(plain.n), (1, 7, 40)):
         expected = [seed]
@@ -329,7 +308,7 @@ def test_what_is_nearby_is_met_breadth_first():
             for f in at[v]:
                 own = plain.terminals[plain.start[f] : plain.start[f + 1]].tolist()
                 expected += [u for u in own if u not in expected]
-        count = region_kernels.nearby(*plain.trees, first, lists, seed, limit, stamp, members)
+        count = region_kernels.nearby(plain.graph, incidence, seed, limit, stamp, members)
         stamp[:] = -1
         assert members[:count].tolist() == expected[:limit]
 
@@ -339,14 +318,12 @@ def test_changes_are_seen_over_what_the_others_leave_connected(seed):
     """Parts of the tree once the dropped trees are away, by a search through what stays."""
     plain = Plain(24, seed)
     rng = np.random.default_rng(seed)
-    picked = spanning_choice(plain)
-    hung = region_pass_kernels.hang(plain.n, *plain.trees, picked)
+    picked = greedy_choice(plain, 1)
+    hung = region_pass_kernels.hang(plain.graph, picked)
     dropped = rng.permutation(np.flatnonzero(picked))[:4]
     added = rng.permutation(np.flatnonzero(~picked))[:4]
     changed = np.concatenate((dropped, added))
-    parts, at, names, new = region_pass_kernels.changes_as_parts(
-        *plain.trees, picked, changed, *hung
-    )
+    parts, at, names, new = region_pass_kernels.changes_as_parts(plain.graph, picked, changed, hung)
     stays = [f for f in np.flatnonzero(picked).tolist() if f not in dropped]
     label = plain.labels(stays)
     assert label is not None

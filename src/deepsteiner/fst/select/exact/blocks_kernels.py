@@ -1,42 +1,39 @@
 """Concatenation without a linear programme: reduce, split into blocks, solve the narrow ones."""
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from .frontier_kernels import DONE, STATUS, advance, best_closing_order, fresh_record
-from .prune_kernels import (
-    Flags,
-    Floats,
-    Ints,
-    bottleneck_forest,
-    edge_order,
-    incidence,
-    reduce_list,
-    sorted_order,
-    split_blocks,
+from ..hypergraph import STRICT, Budget, Flags, Floats, Hypergraph, Ints
+from .frontier_kernels import (
+    DONE,
+    STATUS,
+    advance,
+    best_closing_order,
+    set_out,
+    trace_back,
+    unconstrained,
 )
-from .subset_kernels import SUBSET_LIMIT, greedy_tree, subset_tree, terminal_prices
+from .prune_kernels import Blocks, incidence, list_of_block, reduce_list
+from .subset_kernels import SUBSET_LIMIT, greedy_tree, share_order, subset_tree
 
 ORDER_TRIES = 4
-CEILING = 1.0 + 1e-12  # a known tree as ceiling must not lose ties to rounding
+GENEROUS = Budget(work=1e9, widest=1 << 20)  # seconds, for small instances that hardly need it
 
 
-@njit(cache=True)
-def share_order(start: Ints, length: Floats) -> Ints:
-    """FSTs by their cost per joined terminal."""
-    keys = np.empty(length.size)
-    for f in range(length.size):
-        keys[f] = length[f] / (start[f + 1] - start[f] - 1)
-    return sorted_order(keys)
+class Settled(NamedTuple):
+    """A list after its reduction, with its narrow blocks solved.
 
+    blocks: what the reduction left undecided; its number is -1 where the list does not span.
+    solved: which of the blocks are solved.
+    guess: for every FST of ``blocks.trees`` whether it is in the tree of its block: a shortest one
+        where that is solved, a heuristic one (or none) elsewhere.
+    """
 
-@njit(cache=True)
-def trace_back(node: int, taken: Ints, before: Ints, picked: Flags) -> None:
-    """Flag the FSTs on a state's history."""
-    picked[:] = False
-    while node >= 0:
-        picked[taken[node]] = True
-        node = before[node]
+    blocks: Blocks
+    solved: Flags
+    guess: Flags
 
 
 @njit(cache=True)
@@ -50,111 +47,62 @@ def total_length(length: Floats, picked: Flags) -> float:
 
 
 @njit(cache=True)
-def solve_block(
-    n: int,
-    start: Ints,
-    terminals: Ints,
-    length: Floats,
-    work_limit: float,
-    most: int,
-    picked: Flags,
-) -> bool:
+def solve_block(graph: Hypergraph, budget: Budget, picked: Flags) -> bool:
     """Solve one block exactly if it is narrow enough; ``picked`` receives the chosen FSTs.
 
     When it is not, returns False and ``picked`` holds a heuristic tree.
     """
-    if n <= SUBSET_LIMIT:
-        subset_tree(n, start, terminals, length, picked)
+    if graph.n <= SUBSET_LIMIT:
+        subset_tree(graph, picked)
         return True
-    m = length.size
-    everything = np.ones(m, np.bool_)
-    first, lists = incidence(n, start, terminals, everything)
-    ceiling = greedy_tree(n, start, terminals, length, share_order(start, length), picked)
-    order, work = best_closing_order(n, start, terminals, first, lists, ORDER_TRIES)
-    if work > work_limit or work == np.inf:
+    at = incidence(graph, np.ones(graph.length.size, np.bool_))
+    # A known tree as ceiling must not lose ties to rounding.
+    ceiling = greedy_tree(graph, share_order(graph), picked) * STRICT
+    order, work = best_closing_order(graph, at, ORDER_TRIES)
+    if work > budget.work or work == np.inf:
         return False
-    parent, weight = bottleneck_forest(
-        n, start, terminals, length, everything, edge_order(start, length)
-    )
-    prices = terminal_prices(n, start, terminals, length)
-    room = np.empty(1)
-    room[0] = ceiling * CEILING
-    left = np.empty(n, np.int64)
-    forever = int(np.int64(1 << 60))  # a literal would compile the callee twice
-    for v in range(n):
-        room[0] -= prices[v]
-        left[v] = first[v + 1] - first[v]
-    record, keys, costs, nodes, taken, before = fresh_record()
-    keys, costs, nodes, taken, before = advance(
-        start, terminals, length, order, np.zeros(m, np.bool_), parent, weight, prices, room,
-        np.full(n, -1, np.int64), left, np.zeros(16, np.int64), np.empty(256),
-        record, keys, costs, nodes, taken, before, forever, most,
-    )  # fmt: skip
-    if record[STATUS] != DONE:
+    problem = unconstrained(graph, order)
+    progress = advance(problem, set_out(problem, at, ceiling), np.inf, budget.widest)
+    if progress.record[STATUS] != DONE:
         return False
-    trace_back(nodes[0], taken, before, picked)
+    trace_back(progress, picked)
     return True
 
 
 @njit(cache=True, nogil=True)
-def settle(
-    n: int,
-    start: Ints,
-    terminals: Ints,
-    length: Floats,
-    alive: Flags,
-    chosen: Flags,
-    merged: Ints,
-    work_limit: float,
-    most: int,
-) -> tuple[int, Ints, Ints, Ints, Ints, Ints, Flags, Flags]:
+def settle(graph: Hypergraph, alive: Flags, chosen: Flags, merged: Ints, budget: Budget) -> Settled:
     """Reduce a list, split it and solve its narrow blocks.
 
-    ``chosen`` gains the compulsory FSTs and those of solved blocks. Returns the number of blocks
-    (-1: the list does not connect the terminals), the blocks as ``split_blocks`` gives them, which
-    are solved, and a heuristic choice (per listed FST) for the others.
+    ``alive`` flags the FSTs that may be chosen, ``merged`` is a union-find forest of terminals that
+    are connected already. ``chosen`` gains the compulsory FSTs and those of solved blocks.
     """
-    contracted, blocks, block = reduce_list(n, start, terminals, length, alive, chosen, merged)
-    first, trees, begin, local, sizes = split_blocks(
-        n, start, contracted, alive, max(blocks, 0), block
-    )
-    solved = np.zeros(max(blocks, 0), np.bool_)
+    blocks = reduce_list(graph, alive, chosen, merged)
+    first, trees = blocks.first, blocks.trees
+    solved = np.zeros(first.size - 1, np.bool_)
     guess = np.zeros(trees.size, np.bool_)
-    for b in range(blocks):
-        low, high = first[b], first[b + 1]
-        offsets = np.empty(high - low + 1, np.int64)
-        lengths = np.empty(high - low)
-        offsets[0] = 0
-        for k in range(low, high):
-            offsets[k - low + 1] = begin[k + 1] - begin[low]
-            lengths[k - low] = length[trees[k]]
-        members = local[begin[low] : begin[high]]
-        solved[b] = solve_block(
-            sizes[b], offsets, members, lengths, work_limit, most, guess[low:high]
-        )
+    for b in range(solved.size):
+        block = list_of_block(blocks, b, graph.length)
+        solved[b] = solve_block(block, budget, guess[first[b] : first[b + 1]])
         if solved[b]:
-            for k in range(low, high):
+            for k in range(first[b], first[b + 1]):
                 if guess[k]:
                     chosen[trees[k]] = True
-    return blocks, first, trees, begin, local, sizes, solved, guess
+    return Settled(blocks, solved, guess)
 
 
 @njit(cache=True)
-def concatenate_small(n: int, start: Ints, terminals: Ints, length: Floats, chosen: Flags) -> float:
+def concatenate_small(graph: Hypergraph, chosen: Flags) -> float:
     """Shortest concatenation of a list whose blocks are narrow (any list of up to 16 terminals).
 
     ``chosen`` flags its FSTs. Returns the length; infinite when the list does not connect the
     terminals, -1 when a block is too wide to be solved here.
     """
     chosen[:] = False
-    if n > 1:
-        blocks, _, _, _, _, _, solved, _ = settle(
-            n, start, terminals, length, np.ones(length.size, np.bool_), chosen, np.arange(n),
-            1e9, int(np.int64(1 << 20)),
-        )  # fmt: skip
-        if blocks < 0:
+    if graph.n > 1:
+        alive = np.ones(graph.length.size, np.bool_)
+        settled = settle(graph, alive, chosen, np.arange(graph.n), GENEROUS)
+        if settled.blocks.number < 0:
             return np.inf
-        for b in range(blocks):
-            if not solved[b]:
-                return -1.0
-    return total_length(length, chosen)
+        if not settled.solved.all():
+            return -1.0
+    return total_length(graph.length, chosen)

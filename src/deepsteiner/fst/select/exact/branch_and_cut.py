@@ -7,19 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .blocks_kernels import share_order
+from ..hypergraph import Budget, Flags, Floats, Rows
 from .frontier import solve_by_frontier
 from .piece import Answer, Piece
-from .prune_kernels import incidence
+from .prune_kernels import incidence, shares
 from .separation_kernels import violated_sets
-from .subset_kernels import greedy_tree
+from .subset_kernels import greedy_tree, share_order
 from .subtour_kernels import subtour_rows
 from .subtour_lp import FAILED, INFEASIBLE, OPTIMAL, STOPPED, Relaxation
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 Tick = Callable[[float, float], bool]
 
 CUTOFF = 1.0 - 5e-11  # a tree must be shorter than this times the best one to matter
@@ -30,8 +27,7 @@ NODE_ROUNDS = 40
 TRIED_COLUMNS = 8
 FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
 POLISH_SHARES = (1.5, 2.0, 3.0, 4.5)  # FSTs per terminal that a polish is confined to
-POLISH_WORK = 1e6
-POLISH_MOST = 20_000
+POLISH = Budget(work=1e6, widest=20_000)
 CLOSED, CONVERGED, HALTED = "closed", "converged", "halted"
 
 
@@ -57,15 +53,14 @@ class BranchAndCut:
         self.counts = {"rounds": 0, "cuts_components": 0, "cuts_flow": 0, "nodes": 0, "rows": 0}
         self._tick = tick
         self._record = record
-        every = np.ones(piece.length.size, np.bool_)
-        self._first, self._lists = incidence(piece.n, piece.start, piece.terminals, every)
-        self._program = Relaxation(piece, self._first, self._lists)
-        self._sets = np.empty(40 * piece.n + 1000, np.int64)
-        self._bounds = np.zeros(4 * piece.n + 100, np.int64)
-        self._share_rank = np.empty(piece.length.size)
-        self._share_rank[share_order(piece.start, piece.length)] = np.linspace(
-            0.0, 1e-3, piece.length.size
+        self._graph = piece.graph
+        self._at = incidence(self._graph, self.alive)
+        self._program = Relaxation(self._graph, self._at)
+        self._sets = Rows(
+            np.zeros(4 * piece.n + 100, np.int64), np.empty(40 * piece.n + 1000, np.int64)
         )
+        self._share_rank = np.empty(piece.length.size)
+        self._share_rank[share_order(self._graph)] = np.linspace(0.0, 1e-3, piece.length.size)
         self._inner = self._inner_point()
 
     @property
@@ -126,6 +121,9 @@ class BranchAndCut:
                 heapq.heappush(heap, (child, counter, [*fixings, (column, side)]))
         self.bound = self.length
 
+    def _go_on(self) -> bool:
+        return self._tick(self.length, self.bound)
+
     def _solve_node(self, lower: Floats, upper: Floats, inherited: float) -> tuple[str, float]:
         best = inherited
         for _ in range(NODE_ROUNDS):
@@ -141,7 +139,7 @@ class BranchAndCut:
         """One programme, one separation; "cut" when rows were added."""
         program = self._program
         program.set_bounds(lower, upper)
-        status = program.solve(lambda: self._tick(self.length, self.bound))
+        status = program.solve(self._go_on)
         self._last_bound = program.bound()
         if status == INFEASIBLE:
             self._last_bound = (np.inf, self._last_bound[1])
@@ -159,16 +157,13 @@ class BranchAndCut:
 
     def _separate(self, lower: Floats, upper: Floats) -> int:
         """Add violated subtour rows; looks between an inner point and x first (deeper cuts)."""
-        piece, program = self.piece, self._program
+        program = self._program
         x = program.x
         points = [x]
         if np.all(self._inner <= upper) and np.all(self._inner >= lower):
             points.insert(0, TOWARDS_VERTEX * x + (1.0 - TOWARDS_VERTEX) * self._inner)
         for point in points:
-            count, parts = violated_sets(
-                piece.n, piece.start, piece.terminals, point, self._first, self._lists,
-                LEAST_VIOLATION, self._sets, self._bounds,
-            )  # fmt: skip
+            count, parts = violated_sets(self._graph, point, self._at, LEAST_VIOLATION, self._sets)
             if count:
                 break
             self._inner = point
@@ -176,20 +171,15 @@ class BranchAndCut:
             self.counts["cuts_components"] += parts
             self.counts["cuts_flow"] += count - parts
             program.drop_idle_rows()
-            program.add_rows(
-                *subtour_rows(
-                    piece.n, piece.start, self._first, self._lists, self._sets, self._bounds, count
-                )
-            )
-            self.counts["rows"] = max(self.counts["rows"], program.rows)
+            program.add_rows(subtour_rows(self._graph, self._at, self._sets, count))
+            self.counts["rows"] = max(self.counts["rows"], program.rows.lower.size)
         return int(count)
 
     def _round_up(self) -> None:
         """Kruskal over FSTs by their value in the programme; keeps the tree if it is the best."""
         picked = np.zeros(self.alive.size, np.bool_)
         order = np.argsort(self._share_rank - self._program.x, kind="stable")
-        piece = self.piece
-        length = greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+        length = greedy_tree(self._graph, order, picked)
         if length < self.length:
             self._take(float(length), picked)
 
@@ -210,13 +200,7 @@ class BranchAndCut:
             keep[order[: int(share * self.piece.n)]] = True
             keep &= self.alive
             piece = self.piece.restrict(keep)
-            picked, settled = solve_by_frontier(
-                piece,
-                self.length,
-                POLISH_WORK,
-                POLISH_MOST,
-                lambda: self._tick(self.length, self.bound),
-            )
+            picked, settled = solve_by_frontier(piece, self.length, POLISH, self._go_on)
             if picked is not None and piece.length[picked].sum() < self.length:
                 better = np.zeros(self.alive.size, np.bool_)
                 better[np.flatnonzero(keep)[picked]] = True
@@ -255,7 +239,7 @@ class BranchAndCut:
         lower, upper = lower.copy(), upper.copy()
         lower[column] = upper[column] = side
         self._program.set_bounds(lower, upper)
-        status = self._program.solve(lambda: self._tick(self.length, self.bound))
+        status = self._program.solve(self._go_on)
         if status == INFEASIBLE:
             return self.length
         bound, _ = self._program.bound()
@@ -263,15 +247,14 @@ class BranchAndCut:
 
     def _inner_point(self) -> Floats:
         """Mean of some varied trees: a point in the middle of the feasible region."""
-        piece = self.piece
-        m = piece.length.size
-        share = piece.length / (np.diff(piece.start) - 1)
+        share = shares(self._graph)
+        m = share.size
         total, trees = self.picked.astype(np.float64), int(self.picked.any())
         picked = np.zeros(m, np.bool_)
         for k in range(1, INNER_TREES):
             wobble = 1.0 + 0.3 * np.modf(np.arange(m) * (0.618034 * k))[0]
             order = np.argsort(share * wobble, kind="stable")
-            length = greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+            length = greedy_tree(self._graph, order, picked)
             if np.isfinite(length):
                 total += picked
                 trees += 1
@@ -284,9 +267,8 @@ class BranchAndCut:
             return
         x = self._program.x
         used = np.flatnonzero(x > 0.0)
-        sets = [
-            sorted(self._sets[self._bounds[c] : self._bounds[c + 1]].tolist()) for c in range(count)
-        ]
+        first, members = self._sets
+        sets = [sorted(members[first[c] : first[c + 1]].tolist()) for c in range(count)]
         self._record.append(
             {
                 "node": self.counts["nodes"],

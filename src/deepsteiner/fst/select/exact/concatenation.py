@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
+from ..hypergraph import STRICT, Budget
 from .piece import Piece
 
 if TYPE_CHECKING:
@@ -52,7 +53,6 @@ WAITING = "reduce"  # what is told meanwhile, which does not count as work
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
-CEILING = 1.0 + 1e-12
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class _Concatenation:
         except Stopped:
             self.jobs.append(job)
             return
-        blocks, first, listed, begin, local, sizes, solved, guess = found
+        (blocks, first, listed, begin, local, sizes), solved, guess = found
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if blocks < 0:
             self._exhaust(job)
@@ -278,11 +278,11 @@ class _Concatenation:
         """Reduce, split and solve narrow blocks; a long call is told of while it lasts."""
         from .blocks_kernels import settle
 
-        given = (piece.n, piece.start, piece.terminals, piece.length, alive, chosen, merged)
+        given = (piece.graph, alive, chosen, merged, Budget(work, widest))
         if self.keep_going is None or piece.length.size < LONG:
-            return settle(*given, work, widest)
+            return settle(*given)
         return waited(
-            lambda: settle(*given, work, widest),
+            lambda: settle(*given),
             lambda: self._tick(WAITING, self.best_length, self.bound),
         )
 
@@ -294,8 +294,7 @@ class _Concatenation:
         picked, settled = solve_by_frontier(
             job.piece,
             job.length(),
-            work,
-            widest,
+            Budget(work, widest),
             lambda: self._tick("frontier", self.best_length, self.bound),
         )
         self.stats["seconds_narrow"] += time.perf_counter() - began
@@ -325,24 +324,25 @@ class _Concatenation:
         chosen: NDArray[np.bool_],
     ) -> None:
         """Local probes all over a piece, a few per call."""
-        from .probe_kernels import probe_everywhere
+        from .probe_kernels import Probes, probe_everywhere
         from .prune_kernels import bottleneck_forest, edge_order
         from .subset_kernels import terminal_prices
 
-        piece = job.piece
-        parent, weight = bottleneck_forest(
-            piece.n, piece.start, piece.terminals, piece.length, alive,
-            edge_order(piece.start, piece.length),
-        )  # fmt: skip
-        prices = terminal_prices(piece.n, piece.start, piece.terminals, piece.length)
-        settled = np.zeros(piece.n, np.bool_)
+        n, graph = job.piece.n, job.piece.graph
+        given = Probes(
+            graph,
+            bottleneck_forest(graph, alive, edge_order(graph)),
+            terminal_prices(graph),
+            job.length() * STRICT,
+            alive,
+            chosen,
+            np.zeros(n, np.bool_),
+        )
         at = 0
-        while at < piece.n:
+        while at < n:
             at, decided = probe_everywhere(
-                piece.n, piece.start, piece.terminals, piece.length, alive, chosen, parent, weight,
-                prices, job.length() * CEILING, level.probe_trees, level.probe_partitions,
-                settled, at, level.probes_a_call,
-            )  # fmt: skip
+                given, level.probe_trees, level.probe_partitions, at, level.probes_a_call
+            )
             if decided < 0:
                 alive[:] = False
                 return
@@ -409,7 +409,7 @@ def _is_tree(piece: Piece, flags: NDArray[np.bool_]) -> bool:
 
     picked = np.zeros_like(flags)
     order = np.flatnonzero(flags)
-    greedy_tree(piece.n, piece.start, piece.terminals, piece.length, order, picked)
+    greedy_tree(piece.graph, order, picked)
     return bool(np.array_equal(picked, flags))
 
 
@@ -417,5 +417,5 @@ def _price_bound(piece: Piece) -> float:
     """Every terminal but one pays at least its cheapest share of an FST."""
     from .subset_kernels import terminal_prices
 
-    prices = terminal_prices(piece.n, piece.start, piece.terminals, piece.length)
+    prices = terminal_prices(piece.graph)
     return float(prices.sum() - prices.max())

@@ -3,23 +3,29 @@
 FSTs are decided one after another. What earlier decisions mean for later ones is only how they
 connect the frontier: the terminals that have both decided and undecided FSTs. Lists of plane
 instances have short frontiers when terminals are closed in a good order, so a few hundred
-partitions, each with its cheapest cost, carry the whole search.
+partitions, each with its cheapest cost, carry the whole search. This is dynamic programming over a
+path decomposition of the hypergraph; the order of the FSTs decides how wide it is.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
 from .partition_kernels import (
     SLOTS,
-    STRICT,
+    Layer,
     close_slots,
     detour,
     drop_dominated,
+    empty_layer,
     insert_state,
     list_slots,
     pack,
 )
-from .prune_kernels import Flags, Floats, Ints, bottleneck
+from .prune_kernels import bottleneck, bottleneck_forest, edge_order
+from .subset_kernels import terminal_prices
 
 DONE = 0  # every FST of the order is decided
 PAUSED = 1  # the budget of partitions is spent; call again to go on
@@ -27,43 +33,81 @@ TOO_WIDE = 2  # the next FST does not fit into the slots
 TOO_MANY = 3  # the layer has more partitions than allowed
 DEAD = 4  # no partition is left: nothing is at most the ceiling
 
-# Fields of the integer record that a run carries between calls.
-STEP, ACTIVE, COUNT, USED, MET, THINNED, STATUS = 0, 1, 2, 3, 4, 5, 6
-FIELDS = 7
+# Fields of the integer record that a run carries between calls: FSTs decided, the bit set of taken
+# slots, partitions in the layer, entries of the history, partitions left by the last dominance
+# pass, and one of the five words above.
+STEP, ACTIVE, COUNT, USED, THINNED, STATUS = 0, 1, 2, 3, 4, 5
+FIELDS = 6
 THIN_FROM = 48  # layers smaller than this are not worth a dominance pass
 THIN_GROWTH = 1.8  # and neither are layers that grew less than this since the last one
+LAYER_GROWTH = 2.2  # by what a layer is expected to grow with each terminal of the frontier
+ROOM = 256  # partitions of the first layer, and half as many slots of the smallest table
+
+
+class Problem(NamedTuple):
+    """What a run of the frontier programme is asked.
+
+    graph: the list.
+    order: the FSTs to decide, in this order.
+    forced: FSTs that must be taken.
+    forest: bottleneck distances, against which every FST that is taken must hold its own.
+    prices: what each terminal costs at least; those of terminals not yet met bound the rest.
+    """
+
+    graph: Hypergraph
+    order: Ints
+    forced: Flags
+    forest: Bottlenecks
+    prices: Floats
+
+
+class Progress(NamedTuple):
+    """Where a run stands.
+
+    record: integers; see STEP to STATUS.
+    room: in its only entry, the ceiling less the prices of the terminals not yet met.
+    slot: the slot of every terminal; -1 before it is met, -2 once it is closed.
+    left: the undecided FSTs of every terminal.
+    seated: the terminal in every slot.
+    near: bottleneck distances between slots.
+    layer: the partitions of the last step.
+    taken, before: the history: an FST that was taken, and the entry of the one taken before.
+    """
+
+    record: Ints
+    room: Floats
+    slot: Ints
+    left: Ints
+    seated: Ints
+    near: Floats
+    layer: Layer
+    taken: Ints
+    before: Ints
 
 
 @njit(cache=True)
 def closing_order(
-    n: int,
-    start: Ints,
-    terminals: Ints,
-    first: Ints,
-    lists: Ints,
-    root: int,
-    most: int,
-    order: Ints,
+    graph: Hypergraph, at: Rows, root: int, most: int, order: Ints
 ) -> tuple[int, float]:
     """Order FSTs by closing, again and again, the terminal that widens the frontier least.
 
-    Fills ``order`` until about ``most`` FSTs are placed; returns how many and an estimate of the
-    work (partitions met on the way).
+    ``at`` is the incidence of the list. Fills ``order`` until about ``most`` FSTs are placed;
+    returns how many and an estimate of the work (partitions met on the way).
     """
+    n, start, terminals, _ = graph
+    first, lists = at
     placed = np.zeros(start.size - 1, np.bool_)
     touched = np.zeros(n, np.bool_)
-    undecided = np.empty(n, np.int64)
-    for v in range(n):
-        undecided[v] = first[v + 1] - first[v]
+    undecided = first[1:] - first[:-1]
     mark = np.zeros(n, np.int64)
     clock = 0
     frontier = np.empty(n, np.int64)
     width = 1
     frontier[0] = root
     touched[root] = True
-    at = 0
+    count = 0
     work = 0.0
-    while width > 0 and at < most:
+    while width > 0 and count < most:
         pick = 0
         least = 1 << 60
         for k in range(width):
@@ -79,7 +123,7 @@ def closing_order(
                     if not touched[u] and mark[u] != clock:
                         mark[u] = clock
                         added += 1
-            score = added * 64 + undecided[v]
+            score = added * 64 + undecided[v]  # of equals the one with the fewest FSTs
             if score < least:
                 least = score
                 pick = k
@@ -89,8 +133,8 @@ def closing_order(
             if placed[f]:
                 continue
             placed[f] = True
-            order[at] = f
-            at += 1
+            order[count] = f
+            count += 1
             for i in range(start[f], start[f + 1]):
                 u = terminals[i]
                 undecided[u] -= 1
@@ -98,51 +142,63 @@ def closing_order(
                     touched[u] = True
                     frontier[width] = u
                     width += 1
-            work += 2.2**width
+            work += LAYER_GROWTH**width
         kept = 0
         for k in range(width):
             if undecided[frontier[k]] > 0:
                 frontier[kept] = frontier[k]
                 kept += 1
         width = kept
-    return at, work
+    return count, work
 
 
 @njit(cache=True)
-def best_closing_order(
-    n: int, start: Ints, terminals: Ints, first: Ints, lists: Ints, tries: int
-) -> tuple[Ints, float]:
+def best_closing_order(graph: Hypergraph, at: Rows, tries: int) -> tuple[Ints, float]:
     """The cheapest of the closing orders from a few spread-out terminals, and its work.
 
     The work is infinite when the list does not connect the terminals.
     """
-    m = start.size - 1
+    m = graph.length.size
     best = np.empty(m, np.int64)
-    order = np.empty(m, np.int64)
     least = np.inf
-    root = terminals[0]
+    root = graph.terminals[0]
     for attempt in range(tries):
-        placed, work = closing_order(n, start, terminals, first, lists, root, m, order)
+        order = np.empty(m, np.int64)
+        placed, work = closing_order(graph, at, root, m, order)
         if placed < m:
             return best, np.inf
         if work < least:
-            least = work
-            for k in range(m):  # a slice assignment would compile a string formatter
-                best[k] = order[k]
+            best, least = order, work
         # Where an order ends is far from where it began: a good place to begin.
-        root = terminals[start[order[m - 1]]] if attempt % 2 == 0 else (root * 7 + 3) % n
+        end = graph.terminals[graph.start[order[m - 1]]]
+        root = end if attempt % 2 == 0 else (root * 7 + 3) % graph.n
     return best, least
 
 
 @njit(cache=True)
-def fresh_record() -> tuple[Ints, Ints, Floats, Ints, Ints, Ints]:
-    """Start of a run: the record, the first layer (one empty partition) and an empty history."""
+def unconstrained(graph: Hypergraph, order: Ints) -> Problem:
+    """All FSTs of a list in an order, none of them forced."""
+    forced = np.zeros(graph.length.size, np.bool_)
+    forest = bottleneck_forest(graph, ~forced, edge_order(graph))
+    return Problem(graph, order, forced, forest, terminal_prices(graph))
+
+
+@njit(cache=True)
+def set_out(problem: Problem, at: Rows, ceiling: float) -> Progress:
+    """Start of a run: a layer of one empty partition and an empty history."""
+    n = problem.graph.n
     record = np.zeros(FIELDS, np.int64)
     record[COUNT] = 1
-    keys = np.zeros(256, np.int64)
-    costs = np.zeros(256)
-    nodes = np.full(256, -1, np.int64)
-    return record, keys, costs, nodes, np.empty(1024, np.int64), np.empty(1024, np.int64)
+    room = np.full(1, ceiling)
+    for v in range(n):
+        room[0] -= problem.prices[v]
+    layer = empty_layer(ROOM)
+    layer.keys[0], layer.costs[0], layer.nodes[0] = 0, 0.0, -1
+    return Progress(
+        record, room, np.full(n, -1, np.int64), at.first[1:] - at.first[:-1],
+        np.zeros(SLOTS, np.int64), np.empty((SLOTS, SLOTS)), layer,
+        np.empty(4 * ROOM, np.int64), np.empty(4 * ROOM, np.int64),
+    )  # fmt: skip
 
 
 @njit(cache=True)
@@ -155,26 +211,17 @@ def grow(array: Ints, used: int, size: int) -> Ints:
 
 
 @njit(cache=True)
-def enter_terminals(
-    start: Ints,
-    terminals: Ints,
-    f: int,
-    record: Ints,
-    slot: Ints,
-    left: Ints,
-    at_slot: Ints,
-    near: Floats,
-    parent: Ints,
-    weight: Floats,
-) -> tuple[int, int, int]:
+def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, int, int]:
     """Seat the new terminals of an FST; returns the bit sets of its own, new and closing slots.
 
     The own set is 0 when the slots do not suffice (nothing is changed then).
     """
-    active = record[ACTIVE]
+    members = problem.graph.terminals[problem.graph.start[f] : problem.graph.start[f + 1]]
+    slot, near = progress.slot, progress.near
+    active = progress.record[ACTIVE]
     missing = 0
-    for i in range(start[f], start[f + 1]):
-        if slot[terminals[i]] < 0:
+    for v in members:
+        if slot[v] < 0:
             missing += 1
     taken = active
     while taken != 0:
@@ -185,8 +232,7 @@ def enter_terminals(
     own = 0
     entering = 0
     closing = 0
-    for i in range(start[f], start[f + 1]):
-        v = terminals[i]
+    for v in members:
         if slot[v] < 0:
             s = 0
             while active >> s & 1:
@@ -194,59 +240,31 @@ def enter_terminals(
             slot[v] = s
             for t in range(SLOTS):
                 if active >> t & 1:
-                    d = bottleneck(parent, weight, v, at_slot[t])
-                    near[16 * s + t] = d
-                    near[16 * t + s] = d
-            at_slot[s] = v
+                    near[s, t] = near[t, s] = bottleneck(problem.forest, v, progress.seated[t])
+            progress.seated[s] = v
+            progress.room[0] += problem.prices[v]
             active |= 1 << s
             entering |= 1 << s
         own |= 1 << slot[v]
-        left[v] -= 1
-        if left[v] == 0:
+        progress.left[v] -= 1
+        if progress.left[v] == 0:
             closing |= 1 << slot[v]
-    record[ACTIVE] = active
+    progress.record[ACTIVE] = active
     return own, entering, closing
 
 
 @njit(cache=True)
-def advance(
-    start: Ints,
-    terminals: Ints,
-    length: Floats,
-    order: Ints,
-    forced: Flags,
-    parent: Ints,
-    weight: Floats,
-    price: Floats,
-    ceiling: Floats,
-    slot: Ints,
-    left: Ints,
-    at_slot: Ints,
-    near: Floats,
-    record: Ints,
-    keys: Ints,
-    costs: Floats,
-    nodes: Ints,
-    taken: Ints,
-    before: Ints,
-    budget: int,
-    most: int,
-) -> tuple[Ints, Floats, Ints, Ints, Ints]:
+def advance(problem: Problem, progress: Progress, budget: float, most: int) -> Progress:
     """Decide FSTs in order until done or a limit is met; the status is left in the record.
 
-    ``parent``/``weight`` is the bottleneck forest, ``forced`` marks FSTs that must be taken,
-    ``ceiling[0]`` bounds partial cost plus the prices of untouched terminals (it falls as terminals
-    enter). States are linked to the FSTs they took through ``nodes`` -> (``taken``, ``before``).
-    Returns the arrays of the layer and the history, which may have been replaced.
+    Stops after about ``budget`` partitions, or after a layer of more than ``most``. Arrays of the
+    layer and of the history may be replaced: go on with what is returned.
     """
-    label = np.empty(16, np.int64)
-    joined = np.empty(16, np.int64)
-    slots = np.empty(16, np.int64)
-    rest = np.empty(16, np.int64)
-    next_keys = np.empty(keys.size, np.int64)
-    next_costs = np.empty(keys.size)
-    next_nodes = np.empty(keys.size, np.int64)
-    table = np.full(512, -1, np.int64)
+    graph, order = problem.graph, problem.order
+    record, room, slot, left, seated, near, layer, taken, before = progress
+    label, joined = np.empty(SLOTS, np.int64), np.empty(SLOTS, np.int64)
+    spare = empty_layer(layer.keys.size)
+    table = np.empty(2 * ROOM, np.int64)
     spent = 0
     record[STATUS] = DONE
     while record[STEP] < order.size:
@@ -254,89 +272,80 @@ def advance(
             record[STATUS] = PAUSED
             break
         f = order[record[STEP]]
-        own, entering, closing = enter_terminals(
-            start, terminals, f, record, slot, left, at_slot, near, parent, weight
-        )
+        own, entering, closing = enter_terminals(problem, progress, f)
         if own == 0:
             record[STATUS] = TOO_WIDE
             break
         record[STEP] += 1
         active = record[ACTIVE]
-        for i in range(start[f], start[f + 1]):
-            if entering >> slot[terminals[i]] & 1:
-                ceiling[0] += price[terminals[i]]
         count = record[COUNT]
         used = record[USED]
         spent += count
-        if next_keys.size < 2 * count:
-            next_keys = np.empty(4 * count, np.int64)
-            next_costs = np.empty(4 * count)
-            next_nodes = np.empty(4 * count, np.int64)
-        size = 512
+        if spare.keys.size < 2 * count:
+            spare = empty_layer(4 * count)
+        size = 2 * ROOM
         while size < 4 * count:
             size *= 2
         if table.size != size:
-            table = np.full(size, -1, np.int64)
-        else:
-            table[:] = -1
+            table = np.empty(size, np.int64)
+        table[:] = -1
         if used + count > taken.size:
             taken = grow(taken, used, 2 * (used + count))
             before = grow(before, used, 2 * (used + count))
-        width = list_slots(active, slots)
+        slots = list_slots(active)
         remaining = active & ~closing
-        rest_width = list_slots(remaining, rest)
+        rest = list_slots(remaining)
+        keys, costs, nodes = layer
         fresh = int(np.int64(0))  # a literal 0 would compile callees twice
         for c in range(count):
-            for a in range(width):
-                s = slots[a]
+            for s in slots:
                 label[s] = 16 + s if entering >> s & 1 else keys[c] >> (4 * s) & 15
-            if not forced[f] and close_slots(label, active, closing):
-                key = pack(label, rest, rest_width)
-                fresh = insert_state(
-                    key, costs[c], nodes[c], table, next_keys, next_costs, next_nodes, fresh
-                )
-            cost = costs[c] + length[f]
-            if cost > ceiling[0]:
+            if not problem.forced[f] and close_slots(label, active, closing):
+                fresh = insert_state(pack(label, rest), costs[c], nodes[c], table, spare, fresh)
+            cost = costs[c] + graph.length[f]
+            if cost > room[0]:
                 continue
             labels = int(np.int64(0))
             target = int(np.int64(0))
             clash = False
-            for a in range(width):
-                s = slots[a]
+            for s in slots:
                 if own >> s & 1:
                     clash |= labels >> label[s] & 1 != 0
                     labels |= 1 << label[s]
                     target = label[s]
-            if clash or detour(label, labels, slots, width, near) * STRICT < length[f]:
+            if clash or detour(label, labels, slots, near) * STRICT < graph.length[f]:
                 continue
-            for a in range(width):
-                s = slots[a]
+            for s in slots:
                 joined[s] = target if labels >> label[s] & 1 else label[s]
             if close_slots(joined, active, closing):
-                key = pack(joined, rest, rest_width)
                 taken[used] = f
                 before[used] = nodes[c]
-                fresh = insert_state(
-                    key, cost, used, table, next_keys, next_costs, next_nodes, fresh
-                )
+                fresh = insert_state(pack(joined, rest), cost, used, table, spare, fresh)
                 used += 1
-        keys, next_keys = next_keys, keys
-        costs, next_costs = next_costs, costs
-        nodes, next_nodes = next_nodes, nodes
+        layer, spare = spare, layer
         if fresh > THIN_FROM and fresh > THIN_GROWTH * record[THINNED]:
-            fresh = drop_dominated(remaining, near, table, keys, costs, nodes, fresh)
+            fresh = drop_dominated(remaining, near, table, layer, fresh)
             record[THINNED] = fresh
-        for i in range(start[f], start[f + 1]):
-            if closing >> slot[terminals[i]] & 1:
-                slot[terminals[i]] = -2
+        for s in slots:
+            if closing >> s & 1:
+                slot[seated[s]] = -2
         record[ACTIVE] = remaining
         record[COUNT] = fresh
         record[USED] = used
-        record[MET] += fresh
         if fresh == 0:
             record[STATUS] = DEAD
             break
         if fresh > most:
             record[STATUS] = TOO_MANY
             break
-    return keys, costs, nodes, taken, before
+    return Progress(record, room, slot, left, seated, near, layer, taken, before)
+
+
+@njit(cache=True)
+def trace_back(progress: Progress, picked: Flags) -> None:
+    """Flag the FSTs that the only partition of a finished run has taken."""
+    picked[:] = False
+    node = progress.layer.nodes[0]
+    while node >= 0:
+        picked[progress.taken[node]] = True
+        node = progress.before[node]

@@ -5,39 +5,57 @@ slot, numbered by first appearance, four bits each. ``active`` and similar argum
 slots; labels being worked on may be any number below 32.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from .prune_kernels import Floats, Ints
+from ..hypergraph import STRICT, Floats, Ints
 
-SLOTS = 15
+SLOTS = 15  # so many labels of four bits fit into a key, whose sign is not used
 LARGEST_SPLIT = 6  # components of more slots are not split by the dominance test
-STRICT = 1.0 + 1e-12
+
+
+class Layer(NamedTuple):
+    """The partitions of one step, each with its cheapest cost; a count says how many are in use.
+
+    keys: the partitions.
+    costs: the length of the FSTs taken.
+    nodes: where in the history the last of these FSTs stands, -1 for none.
+    """
+
+    keys: Ints
+    costs: Floats
+    nodes: Ints
 
 
 @njit(cache=True)
-def list_slots(active: int, slots: Ints) -> int:
-    """Write the members of a bit set in order; returns how many."""
+def empty_layer(size: int) -> Layer:
+    """Room for some partitions."""
+    return Layer(np.empty(size, np.int64), np.empty(size), np.empty(size, np.int64))
+
+
+@njit(cache=True)
+def list_slots(active: int) -> Ints:
+    """The members of a bit set, in order."""
+    slots = np.empty(SLOTS, np.int64)
     count = 0
-    s = 0
-    while active >> s != 0:
+    for s in range(SLOTS):
         if active >> s & 1:
             slots[count] = s
             count += 1
-        s += 1
-    return count
+    return slots[:count]
 
 
 @njit(cache=True)
-def pack(label: Ints, slots: Ints, count: int) -> int:
+def pack(label: Ints, slots: Ints) -> int:
     """Key of the partition given by labels below 32 on the listed slots."""
     seen = 0
     low_names = 0
     high_names = 0
     fresh = 0
     key = 0
-    for a in range(count):
-        s = slots[a]
+    for s in slots:
         c = label[s]
         if not seen >> c & 1:
             seen |= 1 << c
@@ -83,32 +101,22 @@ def find_state(key: int, table: Ints, keys: Ints) -> tuple[int, int]:
 
 
 @njit(cache=True)
-def insert_state(
-    key: int,
-    cost: float,
-    node: int,
-    table: Ints,
-    keys: Ints,
-    costs: Floats,
-    nodes: Ints,
-    count: int,
-) -> int:
+def insert_state(key: int, cost: float, node: int, table: Ints, layer: Layer, count: int) -> int:
     """Add a partition to a layer or improve the one that is there; returns the new count."""
-    place, at = find_state(key, table, keys)
+    place, at = find_state(key, table, layer.keys)
     if at < 0:
-        table[place] = count
-        keys[count] = key
-        costs[count] = cost
-        nodes[count] = node
-        return count + 1
-    if cost < costs[at]:
-        costs[at] = cost
-        nodes[at] = node
+        table[place] = at = count
+        layer.keys[at] = key
+        layer.costs[at] = np.inf
+        count += 1
+    if cost < layer.costs[at]:
+        layer.costs[at] = cost
+        layer.nodes[at] = node
     return count
 
 
 @njit(cache=True)
-def detour(label: Ints, labels: int, slots: Ints, count: int, near: Floats) -> float:
+def detour(label: Ints, labels: int, slots: Ints, near: Floats) -> float:
     """Cost of joining the components in the bit set ``labels`` by two-terminal FSTs instead.
 
     That is their minimum spanning tree under ``near``, the bottleneck distances between slots.
@@ -118,17 +126,13 @@ def detour(label: Ints, labels: int, slots: Ints, count: int, near: Floats) -> f
     while grown != labels:
         least = np.inf
         new = 0
-        for a in range(count):
-            s = slots[a]
+        for s in slots:
             if not grown >> label[s] & 1:
                 continue
-            for b in range(count):
-                t = slots[b]
-                if labels >> label[t] & 1 and not grown >> label[t] & 1:
-                    d = near[16 * s + t]
-                    if d < least:
-                        least = d
-                        new = label[t]
+            for t in slots:
+                if labels >> label[t] & 1 and not grown >> label[t] & 1 and near[s, t] < least:
+                    least = near[s, t]
+                    new = label[t]
         if least == np.inf:
             return np.inf
         total += least
@@ -138,40 +142,32 @@ def detour(label: Ints, labels: int, slots: Ints, count: int, near: Floats) -> f
 
 @njit(cache=True)
 def is_dominated(
-    key: int,
-    cost: float,
-    slots: Ints,
-    count: int,
-    near: Floats,
-    table: Ints,
-    keys: Ints,
-    costs: Floats,
-    label: Ints,
-    other: Ints,
-    own: Ints,
+    state: int, layer: Layer, table: Ints, slots: Ints, near: Floats, scratch: Ints
 ) -> bool:
     """Whether splitting one component and rejoining it by a two-terminal FST is strictly cheaper.
 
     If a finer partition costs less by more than the bottleneck distance of the two parts, every
-    tree through this partition is improved by passing through the finer one.
+    tree through this partition is improved by passing through the finer one. The scratch has three
+    rows with one entry for each slot.
     """
-    cost /= STRICT
+    label, other, own = scratch[0], scratch[1], scratch[2]
+    cost = layer.costs[state] / STRICT
     top = 0
-    for a in range(count):
-        label[slots[a]] = key >> (4 * slots[a]) & 15
-        top = max(top, label[slots[a]] + 1)
+    for s in slots:
+        label[s] = layer.keys[state] >> (4 * s) & 15
+        top = max(top, label[s] + 1)
     for c in range(top):
         size = 0
-        for a in range(count):
-            if label[slots[a]] == c:
-                own[size] = slots[a]
+        for s in slots:
+            if label[s] == c:
+                own[size] = s
                 size += 1
         if size < 2 or size > LARGEST_SPLIT:
             continue
         for part in range(1, 1 << (size - 1)):
             least = np.inf
-            for a in range(count):
-                other[slots[a]] = label[slots[a]]
+            for s in slots:
+                other[s] = label[s]
             for a in range(1, size):
                 if part >> (a - 1) & 1:
                     other[own[a]] = 16
@@ -179,38 +175,30 @@ def is_dominated(
                 if other[own[a]] == 16:
                     for b in range(size):
                         if other[own[b]] == c:
-                            least = min(least, near[16 * own[a] + own[b]])
+                            least = min(least, near[own[a], own[b]])
             if least < cost:
-                _, at = find_state(pack(other, slots, count), table, keys)
-                if at >= 0 and costs[at] + least < cost:
+                _, at = find_state(pack(other, slots), table, layer.keys)
+                if at >= 0 and layer.costs[at] + least < cost:
                     return True
     return False
 
 
 @njit(cache=True)
-def drop_dominated(
-    active: int, near: Floats, table: Ints, keys: Ints, costs: Floats, nodes: Ints, count: int
-) -> int:
+def drop_dominated(active: int, near: Floats, table: Ints, layer: Layer, count: int) -> int:
     """Remove the dominated partitions of a layer in place; returns how many stay.
 
     Every test sees the whole layer, so the outcome does not depend on its order. The table is no
     longer valid afterwards.
     """
-    slots = np.empty(16, np.int64)
-    label = np.empty(16, np.int64)
-    other = np.empty(16, np.int64)
-    own = np.empty(16, np.int64)
-    width = list_slots(active, slots)
+    keys, costs, nodes = layer
+    slots = list_slots(active)
+    scratch = np.empty((3, SLOTS), np.int64)
     doomed = np.zeros(count, np.bool_)
     for c in range(count):
-        doomed[c] = is_dominated(
-            keys[c], costs[c], slots, width, near, table, keys, costs, label, other, own
-        )
+        doomed[c] = is_dominated(c, layer, table, slots, near, scratch)
     kept = 0
     for c in range(count):
         if not doomed[c]:
-            keys[kept] = keys[c]
-            costs[kept] = costs[c]
-            nodes[kept] = nodes[c]
+            keys[kept], costs[kept], nodes[kept] = keys[c], costs[c], nodes[c]
             kept += 1
     return kept

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..hypergraph import Hypergraph
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -17,6 +19,11 @@ class Piece:
     terminals: NDArray[np.int64]
     length: NDArray[np.float64]
     trees: NDArray[np.int64]
+
+    @property
+    def graph(self) -> Hypergraph:
+        """The list as kernels take it."""
+        return Hypergraph(self.n, self.start, self.terminals, self.length)
 
     def restrict(self, keep: NDArray[np.bool_]) -> Piece:
         """The same terminals with some of the FSTs."""

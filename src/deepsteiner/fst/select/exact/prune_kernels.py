@@ -1,19 +1,51 @@
 """Reductions of a list of full Steiner trees: bottleneck test, compulsory trees, blocks.
 
-A list is a hypergraph: terminals are vertices, full Steiner trees (FSTs) are hyperedges in CSR form
-(``start``, ``terminals``). All rules below compare with alternatives made of the same list, so they
-keep every strictly best concatenation of it.
+All rules compare with alternatives made of the same list, so they keep every strictly best
+concatenation of it.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from ....core.tree_kernels import find
+from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
 
-STRICT = 1.0 + 1e-12  # an alternative must be shorter by more than rounding before it wins
+
+class Components(NamedTuple):
+    """What a depth-first search from a terminal finds.
+
+    reached: the number of terminals connected with the root.
+    blocks: the number of blocks.
+    cut: which FSTs are cut vertices: every concatenation needs them.
+    block: the block of every FST, -1 where it is not alive. Meaningful when no FST is a cut vertex:
+        two blocks then share at most one terminal.
+    """
+
+    reached: int
+    blocks: int
+    cut: Flags
+    block: Ints
+
+
+class Blocks(NamedTuple):
+    """The undecided part of a list, in blocks that can be solved one by one.
+
+    number: how many blocks there are; -1 where the list does not connect the terminals.
+    first: the FSTs of block b are ``trees[first[b] : first[b + 1]]``.
+    trees: their indices in the list.
+    begin: the terminals of ``trees[k]`` are ``local[begin[k] : begin[k + 1]]``.
+    local: terminals, numbered from 0 inside each block.
+    sizes: the number of terminals of every block.
+    """
+
+    number: int
+    first: Ints
+    trees: Ints
+    begin: Ints
+    local: Ints
+    sizes: Ints
 
 
 @njit(cache=True)
@@ -41,8 +73,18 @@ def sorted_order(keys: Floats) -> Ints:
 
 
 @njit(cache=True)
-def edge_order(start: Ints, length: Floats) -> Ints:
+def shares(graph: Hypergraph) -> Floats:
+    """The length of every FST per terminal that it joins to the first."""
+    keys = np.empty(graph.length.size)
+    for f in range(keys.size):
+        keys[f] = graph.length[f] / (graph.start[f + 1] - graph.start[f] - 1)
+    return keys
+
+
+@njit(cache=True)
+def edge_order(graph: Hypergraph) -> Ints:
     """The two-terminal FSTs by length."""
+    start, length = graph.start, graph.length
     edges = np.empty(length.size, np.int64)
     keys = np.empty(length.size)
     count = 0
@@ -58,31 +100,41 @@ def edge_order(start: Ints, length: Floats) -> Ints:
 
 
 @njit(cache=True)
-def find_root(parent: Ints, vertex: int) -> int:
-    """Representative of a vertex in a union-find forest (path halving)."""
-    while parent[vertex] != vertex:
-        parent[vertex] = parent[parent[vertex]]
-        vertex = parent[vertex]
-    return vertex
+def grouped(keys: Ints, count: int) -> Rows:
+    """Indices by key, 0 to count - 1, each group in order; negative keys are left out."""
+    first = np.zeros(count + 1, np.int64)
+    for i in range(keys.size):
+        if keys[i] >= 0:
+            first[keys[i] + 1] += 1
+    for k in range(count):
+        first[k + 1] += first[k]
+    fill = first[:count].copy()
+    items = np.empty(first[count], np.int64)
+    for i in range(keys.size):
+        if keys[i] >= 0:
+            items[fill[keys[i]]] = i
+            fill[keys[i]] += 1
+    return Rows(first, items)
 
 
 @njit(cache=True)
 def merge_tree(parent: Ints, terminals: Ints, begin: int, end: int) -> bool:
     """Join the terminals of one FST; False (and nothing joined) if two already were joined."""
     for i in range(begin, end):
-        a = find_root(parent, terminals[i])
+        a = find(parent, terminals[i])
         for j in range(begin, i):
-            if find_root(parent, terminals[j]) == a:
+            if find(parent, terminals[j]) == a:
                 return False
-    a = find_root(parent, terminals[begin])
+    a = find(parent, terminals[begin])
     for i in range(begin + 1, end):
-        parent[find_root(parent, terminals[i])] = a
+        parent[find(parent, terminals[i])] = a
     return True
 
 
 @njit(cache=True)
-def incidence(n: int, start: Ints, terminals: Ints, alive: Flags) -> tuple[Ints, Ints]:
-    """CSR lists of the alive FSTs at every terminal."""
+def incidence(graph: Hypergraph, alive: Flags) -> Rows:
+    """The alive FSTs at every terminal."""
+    n, start, terminals, _ = graph
     first = np.zeros(n + 1, np.int64)
     for f in range(alive.size):
         if alive[f]:
@@ -91,34 +143,32 @@ def incidence(n: int, start: Ints, terminals: Ints, alive: Flags) -> tuple[Ints,
     for v in range(n):
         first[v + 1] += first[v]
     fill = first[:n].copy()
-    lists = np.empty(first[n], np.int64)
+    items = np.empty(first[n], np.int64)
     for f in range(alive.size):
         if alive[f]:
             for i in range(start[f], start[f + 1]):
                 v = terminals[i]
-                lists[fill[v]] = f
+                items[fill[v]] = f
                 fill[v] += 1
-    return first, lists
+    return Rows(first, items)
 
 
 @njit(cache=True)
-def bottleneck_forest(
-    n: int, start: Ints, terminals: Ints, length: Floats, alive: Flags, order: Ints
-) -> tuple[Ints, Floats]:
-    """Minimum spanning forest of the two-terminal FSTs as a shallow tree of bottlenecks.
+def bottleneck_forest(graph: Hypergraph, alive: Flags, edges: Ints) -> Bottlenecks:
+    """Kruskal over the alive two-terminal FSTs, given by length; each union is kept as a link.
 
-    The longest ``weight`` on the path between two vertices in the returned forest is the bottleneck
+    The longest ``weight`` on the path between two vertices in the forest is their bottleneck
     distance; union by size keeps paths logarithmic.
     """
-    parent = np.arange(n)
-    size = np.ones(n, np.int64)
-    weight = np.zeros(n)
-    for k in range(order.size):
-        f = order[k]
+    parent = np.arange(graph.n)
+    size = np.ones(graph.n, np.int64)
+    weight = np.zeros(graph.n)
+    for k in range(edges.size):
+        f = edges[k]
         if not alive[f]:
             continue
-        a = terminals[start[f]]
-        b = terminals[start[f] + 1]
+        a = graph.terminals[graph.start[f]]
+        b = graph.terminals[graph.start[f] + 1]
         while parent[a] != a:
             a = parent[a]
         while parent[b] != b:
@@ -128,16 +178,17 @@ def bottleneck_forest(
                 a, b = b, a
             parent[a] = b
             size[b] += size[a]
-            weight[a] = length[f]
-    return parent, weight
+            weight[a] = graph.length[f]
+    return Bottlenecks(parent, weight)
 
 
 @njit(cache=True)
-def bottleneck(parent: Ints, weight: Floats, a: int, b: int) -> float:
+def bottleneck(forest: Bottlenecks, a: int, b: int) -> float:
     """Bottleneck distance of two vertices; infinite when the two-terminal FSTs do not join them.
 
     Weights grow towards the root, so the vertex with the smaller weight climbs first.
     """
+    parent, weight = forest
     longest = 0.0
     while a != b:
         wa = weight[a] if parent[a] != a else np.inf
@@ -154,42 +205,40 @@ def bottleneck(parent: Ints, weight: Floats, a: int, b: int) -> float:
 
 
 @njit(cache=True)
-def bottleneck_span(
-    parent: Ints, weight: Floats, terminals: Ints, begin: int, end: int, near: Floats
-) -> float:
-    """Length of the minimum spanning tree of some terminals under bottleneck distances."""
-    k = end - begin
+def bottleneck_span(forest: Bottlenecks, terminals: Ints, near: Floats) -> float:
+    """Length of the minimum spanning tree of some terminals under bottleneck distances.
+
+    ``near`` is scratch, one for each terminal.
+    """
+    k = terminals.size
     total = 0.0
-    last = terminals[begin]
+    last = terminals[0]
     for i in range(1, k):
         near[i] = np.inf
     for _ in range(1, k):
         best = -1
         for i in range(1, k):
             if near[i] >= 0.0:
-                d = bottleneck(parent, weight, last, terminals[begin + i])
+                d = bottleneck(forest, last, terminals[i])
                 if d < near[i]:
                     near[i] = d
                 if best < 0 or near[i] < near[best]:
                     best = i
         total += near[best]
         near[best] = -1.0
-        last = terminals[begin + best]
+        last = terminals[best]
     return total
 
 
 @njit(cache=True)
-def find_blocks(
-    n: int, start: Ints, terminals: Ints, alive: Flags, root: int
-) -> tuple[int, int, Flags, Ints]:
-    """Depth-first search of the bipartite terminal/FST graph from a terminal.
+def find_blocks(graph: Hypergraph, alive: Flags, root: int) -> Components:
+    """Blocks of the bipartite graph of terminals and alive FSTs, by depth-first search.
 
-    Returns how many terminals were reached, the number of blocks, which FSTs are cut vertices
-    (every concatenation needs them) and the block of every FST. Blocks are meaningful when no FST
-    is a cut vertex: two of them then share at most one terminal.
+    Hopcroft and Tarjan (1973); the vertex of FST f is n + f.
     """
+    n, start, terminals, _ = graph
     m = alive.size
-    first, lists = incidence(n, start, terminals, alive)
+    first, lists = incidence(graph, alive)
     seen = np.full(n + m, -1, np.int64)
     low = np.empty(n + m, np.int64)
     above = np.empty(n + m, np.int64)
@@ -243,17 +292,18 @@ def find_blocks(
                 else:
                     cut[up - n] = True
         node = up
-    return reached, blocks, cut, block
+    return Components(reached, blocks, cut, block)
 
 
 @njit(cache=True)
-def contract(start: Ints, terminals: Ints, merged: Ints, alive: Flags, contracted: Ints) -> None:
+def contract(graph: Hypergraph, merged: Ints, alive: Flags, contracted: Ints) -> None:
     """Rename terminals to their representatives; FSTs that would close a cycle die."""
+    start = graph.start
     for f in range(alive.size):
         if not alive[f]:
             continue
         for i in range(start[f], start[f + 1]):
-            v = find_root(merged, terminals[i])
+            v = find(merged, graph.terminals[i])
             contracted[i] = v
             for j in range(start[f], i):
                 if contracted[j] == v:
@@ -261,96 +311,77 @@ def contract(start: Ints, terminals: Ints, merged: Ints, alive: Flags, contracte
 
 
 @njit(cache=True)
-def reduce_list(
-    n: int,
-    start: Ints,
-    terminals: Ints,
-    length: Floats,
-    alive: Flags,
-    chosen: Flags,
-    merged: Ints,
-) -> tuple[Ints, int, Ints]:
+def reduce_list(graph: Hypergraph, alive: Flags, chosen: Flags, merged: Ints) -> Blocks:
     """Apply the bottleneck test and take compulsory FSTs until nothing changes (in place).
 
+    The test drops an FST that is longer than the minimum spanning tree of its terminals under
+    bottleneck distances: two-terminal FSTs of that length could take its place in any tree.
     ``merged`` is a union-find forest over the terminals: chosen FSTs are contracted in it. Returns
-    the contracted terminal lists, the number of blocks (-1: the list does not connect the
-    terminals) and the block of every FST that is still undecided.
+    what is left.
     """
+    n, start, terminals, length = graph
     m = alive.size
     contracted = terminals.copy()
-    widest = 2
-    for f in range(m):
-        widest = max(widest, start[f + 1] - start[f])
-    order = edge_order(start, length)
-    near = np.empty(widest)
+    rest = Hypergraph(n, start, contracted, length)
+    edges = edge_order(graph)
+    near = np.empty(n)
     while True:  # every turn but the last takes an FST for good
-        contract(start, terminals, merged, alive, contracted)
-        parent, weight = bottleneck_forest(n, start, contracted, length, alive, order)
+        contract(graph, merged, alive, contracted)
+        forest = bottleneck_forest(rest, alive, edges)
         for f in range(m):
             if alive[f]:
-                span = bottleneck_span(parent, weight, contracted, start[f], start[f + 1], near)
+                span = bottleneck_span(forest, contracted[start[f] : start[f + 1]], near)
                 if length[f] > span * STRICT:
                     alive[f] = False
         pieces = 0
         for v in range(n):
             if merged[v] == v:
                 pieces += 1
-        root = find_root(merged, terminals[0])
-        reached, blocks, cut, block = find_blocks(n, start, contracted, alive, root)
-        if reached < pieces:
-            return contracted, -1, block
+        found = find_blocks(rest, alive, find(merged, terminals[0]))
+        spanning = found.reached == pieces
+        if not spanning:
+            found.block[:] = -1
         forced = False
         for f in range(m):
-            if cut[f]:
+            if spanning and found.cut[f]:
                 forced = True
                 chosen[f] = True
                 alive[f] = False
                 merge_tree(merged, terminals, start[f], start[f + 1])
         if not forced:
-            return contracted, blocks, block
+            return split_blocks(rest, found.block, found.blocks if spanning else -1)
 
 
 @njit(cache=True)
-def split_blocks(
-    n: int, start: Ints, contracted: Ints, alive: Flags, blocks: int, block: Ints
-) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Group the undecided FSTs by block and number each block's terminals from 0.
-
-    Returns ``first`` (blocks + 1 offsets into ``trees``), ``trees`` (FST indices), ``begin``
-    (offsets of each listed FST into ``local``, one more than trees), ``local`` (terminal numbers
-    inside the block) and ``sizes`` (terminals of each block).
-    """
-    m = alive.size
-    first = np.zeros(blocks + 1, np.int64)
-    total = 0
-    for f in range(m):
-        if alive[f]:
-            first[block[f] + 1] += 1
-            total += start[f + 1] - start[f]
-    for b in range(blocks):
-        first[b + 1] += first[b]
-    fill = first[:blocks].copy()
-    trees = np.empty(first[blocks], np.int64)
-    for f in range(m):
-        if alive[f]:
-            trees[fill[block[f]]] = f
-            fill[block[f]] += 1
+def split_blocks(graph: Hypergraph, block: Ints, count: int) -> Blocks:
+    """Group FSTs by block (-1: none) and number each block's terminals from 0."""
+    start = graph.start
+    first, trees = grouped(block, max(count, 0))
     begin = np.zeros(trees.size + 1, np.int64)
-    local = np.empty(total, np.int64)
-    sizes = np.zeros(blocks, np.int64)
-    number = np.empty(n, np.int64)
-    owner = np.full(n, -1, np.int64)
-    at = 0
-    for b in range(blocks):
+    for k in range(trees.size):
+        begin[k + 1] = begin[k] + start[trees[k] + 1] - start[trees[k]]
+    local = np.empty(begin[trees.size], np.int64)
+    sizes = np.zeros(max(count, 0), np.int64)
+    number = np.empty(graph.n, np.int64)
+    owner = np.full(graph.n, -1, np.int64)
+    for b in range(count):
         for k in range(first[b], first[b + 1]):
-            f = trees[k]
-            for i in range(start[f], start[f + 1]):
-                v = contracted[i]
+            for i in range(begin[k + 1] - begin[k]):
+                v = graph.terminals[start[trees[k]] + i]
                 if owner[v] != b:
                     owner[v] = b
                     number[v] = sizes[b]
                     sizes[b] += 1
-                local[at] = number[v]
-                at += 1
-            begin[k + 1] = at
-    return first, trees, begin, local, sizes
+                local[begin[k] + i] = number[v]
+    return Blocks(count, first, trees, begin, local, sizes)
+
+
+@njit(cache=True)
+def list_of_block(blocks: Blocks, b: int, length: Floats) -> Hypergraph:
+    """One block as a list of its own; ``length`` is that of the whole list."""
+    low, high = blocks.first[b], blocks.first[b + 1]
+    begin = blocks.begin[low : high + 1]
+    lengths = length[blocks.trees[low:high]]
+    return Hypergraph(
+        blocks.sizes[b], begin - begin[0], blocks.local[begin[0] : begin[-1]], lengths
+    )

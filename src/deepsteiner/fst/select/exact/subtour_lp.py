@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ....core.errors import MissingDependencyError
-
-if TYPE_CHECKING:
-    from .piece import Piece
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..hypergraph import Floats, Hypergraph, Rows
+from .subtour_kernels import Inequalities, safe_bound
 
 OPTIMAL = "optimal"
 INFEASIBLE = "infeasible"
 STOPPED = "stopped"
 FAILED = "failed"
 
+TOLERANCE = 1e-9  # of the simplex code, and what x may be off 0 and 1
+LOOSE = 1e-7  # its tolerance where the strict one failed
 IDLE_ROUNDS = 8  # a row that was slack this long leaves the programme
 OPTIONS: dict[str, Any] = {
     "output_flag": False,
@@ -49,70 +46,59 @@ class Relaxation:
     given and taken are unscaled.
     """
 
-    def __init__(self, piece: Piece, first: Ints, lists: Ints) -> None:
+    def __init__(self, graph: Hypergraph, at: Rows) -> None:
         highspy = load_highspy()
-        m = piece.length.size
-        self.scale = 2.0 ** -round(float(np.log2(piece.length.mean())))
-        self.cost = piece.length * self.scale
+        n, m = graph.n, graph.length.size
+        self.scale = 2.0 ** -round(float(np.log2(graph.length.mean())))
+        self.cost = graph.length * self.scale
         self.lower = np.zeros(m)
         self.upper = np.ones(m)
         self.solves = 0
         self._status = highspy.HighsModelStatus
-        self._first_rows = piece.n + 1
-        self.row_start = np.concatenate([[0], m + first])
-        self.columns = np.concatenate([np.arange(m), lists])
-        self.values = np.concatenate([np.diff(piece.start) - 1.0, np.ones(lists.size)])
-        self.row_lower = np.concatenate([[piece.n - 1.0], np.ones(piece.n)])
-        self.row_upper = np.concatenate([[piece.n - 1.0], np.full(piece.n, np.inf)])
-        self._idle = np.zeros(piece.n + 1, np.int64)
+        self._first_rows = n + 1
+        self.rows = rows = Inequalities(
+            np.concatenate([[0], m + at.first]),
+            np.concatenate([np.arange(m), at.items]),
+            np.concatenate([np.diff(graph.start) - 1.0, np.ones(at.items.size)]),
+            np.concatenate([[n - 1.0], np.ones(n)]),
+            np.concatenate([[n - 1.0], np.full(n, np.inf)]),
+        )
+        self._idle = np.zeros(n + 1, np.int64)
         self._highs = highspy.Highs()
         for name, value in OPTIONS.items():
             self._highs.setOptionValue(name, value)
         self._tolerance = 0.0
-        self._set_tolerance(1e-9)
+        self._set_tolerance(TOLERANCE)
         # Slices of simplex iterations, not of time: the same path on every machine.
         self._highs.setOptionValue("simplex_iteration_limit", max(100, 400_000 // m))
         model = highspy.HighsLp()
         model.num_col_ = m
-        model.num_row_ = self.row_lower.size
+        model.num_row_ = rows.lower.size
         model.col_cost_ = self.cost
         model.col_lower_ = self.lower
         model.col_upper_ = self.upper
-        model.row_lower_ = self.row_lower
-        model.row_upper_ = self.row_upper
+        model.row_lower_ = rows.lower
+        model.row_upper_ = rows.upper
         model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = self.row_start.astype(np.int32)
-        model.a_matrix_.index_ = self.columns.astype(np.int32)
-        model.a_matrix_.value_ = self.values
+        model.a_matrix_.start_ = rows.start.astype(np.int32)
+        model.a_matrix_.index_ = rows.columns.astype(np.int32)
+        model.a_matrix_.value_ = rows.values
         self._highs.passModel(model)
         self.x: Floats = np.zeros(m)
-        self._duals: Floats = np.zeros(self.row_lower.size)
+        self._duals: Floats = np.zeros(rows.lower.size)
 
-    @property
-    def rows(self) -> int:
-        """Number of rows in the programme."""
-        return int(self.row_lower.size)
-
-    def add_rows(
-        self, start: Ints, columns: Ints, values: Floats, lower: Floats, upper: Floats
-    ) -> None:
-        """Append rows in CSR form."""
+    def add_rows(self, more: Inequalities) -> None:
+        """Append rows."""
+        count = more.lower.size
         self._highs.addRows(
-            lower.size,
-            lower,
-            upper,
-            columns.size,
-            start[:-1].astype(np.int32),
-            columns.astype(np.int32),
-            values,
-        )
-        self.row_start = np.concatenate([self.row_start, self.row_start[-1] + start[1:]])
-        self.columns = np.concatenate([self.columns, columns])
-        self.values = np.concatenate([self.values, values])
-        self.row_lower = np.concatenate([self.row_lower, lower])
-        self.row_upper = np.concatenate([self.row_upper, upper])
-        self._idle = np.concatenate([self._idle, np.zeros(lower.size, np.int64)])
-        self._duals = np.concatenate([self._duals, np.zeros(lower.size)])
+            count, more.lower, more.upper, more.columns.size, more.start[:-1].astype(np.int32),
+            more.columns.astype(np.int32), more.values,
+        )  # fmt: skip
+        shifted = more._replace(start=self.rows.start[-1] + more.start[1:])
+        joined: Any = map(np.concatenate, zip(self.rows, shifted, strict=True))
+        self.rows = Inequalities(*joined)
+        self._idle = np.concatenate([self._idle, np.zeros(count, np.int64)])
+        self._duals = np.concatenate([self._duals, np.zeros(count)])
 
     def set_bounds(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns."""
@@ -124,18 +110,18 @@ class Relaxation:
     def solve(self, keep_going: Callable[[], bool]) -> str:
         """Re-optimise from the last basis; x and the duals are fresh unless it failed."""
         status = self._run(keep_going)
-        for tolerance in (1e-9, 1e-7):
+        for tolerance in (TOLERANCE, LOOSE):
             if status != FAILED:
                 break
             self._highs.clearSolver()  # a bad basis: once more from scratch, then less strictly
             self._set_tolerance(tolerance)
             status = self._run(keep_going)
-        self._set_tolerance(1e-9)
+        self._set_tolerance(TOLERANCE)
         if status in (OPTIMAL, STOPPED):
             solution = self._highs.getSolution()
             if status == OPTIMAL:
                 x = np.array(solution.col_value)
-                self.x = np.where(x < 1e-9, 0.0, np.where(x > 1 - 1e-9, 1.0, x))
+                self.x = np.where(x < TOLERANCE, 0.0, np.where(x > 1 - TOLERANCE, 1.0, x))
             self._duals = np.array(solution.row_dual)
         return status
 
@@ -161,12 +147,7 @@ class Relaxation:
 
     def bound(self) -> tuple[float, Floats]:
         """A lower bound that holds whatever the simplex code did, and the reduced costs."""
-        from .subtour_kernels import safe_bound
-
-        value, reduced = safe_bound(
-            self.cost, self.lower, self.upper, self.row_start, self.columns, self.values,
-            self.row_lower, self.row_upper, self._duals,
-        )  # fmt: skip
+        value, reduced = safe_bound(self.cost, self.lower, self.upper, self.rows, self._duals)
         return value / self.scale, reduced / self.scale
 
     def drop_idle_rows(self) -> int:
@@ -175,14 +156,16 @@ class Relaxation:
         idle = self._idle > IDLE_ROUNDS
         idle[: self._first_rows] = False
         gone = np.flatnonzero(idle)
-        if gone.size * 4 < self.rows:  # not worth disturbing the basis
+        if gone.size * 4 < idle.size:  # not worth disturbing the basis
             return 0
         self._highs.deleteRows(gone.size, gone.astype(np.int32))
         keep = ~idle
-        entry = np.repeat(keep, np.diff(self.row_start))
-        counts = np.diff(self.row_start)[keep]
-        self.row_start = np.concatenate([[0], np.cumsum(counts)])
-        self.columns, self.values = self.columns[entry], self.values[entry]
-        self.row_lower, self.row_upper = self.row_lower[keep], self.row_upper[keep]
+        start, columns, values, lower, upper = self.rows
+        counts = np.diff(start)
+        entry = np.repeat(keep, counts)
+        self.rows = Inequalities(
+            np.concatenate([[0], np.cumsum(counts[keep])]),
+            columns[entry], values[entry], lower[keep], upper[keep],
+        )  # fmt: skip
         self._idle, self._duals = self._idle[keep], self._duals[keep]
         return int(gone.size)

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numba import njit
 
-from ...enumerate.complete.bottleneck_kernels import Floats, Ints
-from .prune_kernels import sorted_order
+from ..hypergraph import Floats, Ints
+from .prune_kernels import grouped, sorted_order
 
 
 @njit(cache=True, error_model="numpy")
@@ -23,24 +23,16 @@ def witness_length(points: Floats, edges: Ints) -> float:
     n = len(points)
     total = 0.0
     lengths = np.empty(len(edges))
-    first = np.zeros(n + 1, np.int64)
     for e in range(len(edges)):
         a, b = edges[e, 0], edges[e, 1]
         lengths[e] = math.hypot(points[a, 0] - points[b, 0], points[a, 1] - points[b, 1])
         total += lengths[e]
-        first[a + 1] += 1
-        first[b + 1] += 1
+    first, ends = grouped(edges.ravel(), n)
+    at = ends // 2  # the edges at every point
     pairs = 0
     for v in range(n):
-        pairs += first[v + 1] * (first[v + 1] - 1) // 2
-        first[v + 1] += first[v]
-    fill = first[:n].copy()
-    at = np.empty(2 * len(edges), np.int64)
-    for e in range(len(edges)):
-        for side in range(2):
-            v = edges[e, side]
-            at[fill[v]] = e
-            fill[v] += 1
+        degree = first[v + 1] - first[v]
+        pairs += degree * (degree - 1) // 2
     losses = np.empty(pairs)
     corners = np.empty((pairs, 2), np.int64)
     count = 0

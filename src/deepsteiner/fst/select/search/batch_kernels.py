@@ -21,6 +21,7 @@ from ...enumerate.nearby.quint_kernels import list_quints
 from ...union_kernels import caterpillar_edges, union
 from ..exact.blocks_kernels import settle
 from ..exact.prune_kernels import sorted_order
+from ..hypergraph import Budget, Hypergraph
 
 
 @njit(cache=True, nogil=True)
@@ -114,8 +115,8 @@ def put_tree(tree: Array, weight: Array, start: Array, terminals: Array, length:
 
 
 @njit(cache=True, nogil=True)
-def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]:
-    """Return (start, terminals, length, steiner) of the list over one small instance."""
+def list_small(points: Array, largest: int) -> tuple[Hypergraph, Array]:
+    """Return the list over one small instance, and its Steiner points."""
     n = points.shape[0]
     tree, up, rank, weight, graph, bounds, stretch = surroundings(points)
     pairs, bound = close_pairs(n, graph, bounds, stretch, ON_ONE)
@@ -141,7 +142,7 @@ def list_small(points: Array, largest: int) -> tuple[Array, Array, Array, Array]
     done = append_trees(names, places, lengths, n - 1, start, terminals, length, steiner)
     done = append_trees(names4, places4, lengths4, done, start, terminals, length, steiner)
     append_trees(names5, places5, lengths5, done, start, terminals, length, steiner)
-    return start, terminals[: start[m]].copy(), length, steiner
+    return Hypergraph(n, start, terminals[: start[m]].copy(), length), steiner
 
 
 @njit(cache=True, nogil=True)
@@ -162,16 +163,14 @@ def solve_span(
     Writes the number of points of each tree (terminals and Steiner points), its Steiner points
     and edges, and whether the list was narrow enough to be solved; nothing else where it was not.
     """
-    n = points.shape[1]
+    n, budget = points.shape[1], Budget(work, widest)
     for b in range(first, last):
-        start, terminals, length, places = list_small(points[b], largest)
-        chosen = np.zeros(length.size, np.bool_)
-        blocks, _, _, _, _, _, done, _ = settle(
-            n, start, terminals, length, np.ones(length.size, np.bool_), chosen, np.arange(n),
-            work, widest,
-        )  # fmt: skip
-        solved[b] = blocks >= 0 and done.all()
+        graph, places = list_small(points[b], largest)
+        chosen = np.zeros(graph.length.size, np.bool_)
+        settled = settle(graph, ~chosen, chosen, np.arange(n), budget)
+        solved[b] = settled.blocks.number >= 0 and settled.solved.all()
         if solved[b]:
+            start, terminals = graph.start, graph.terminals
             spots, links = union(n, start, terminals, places, caterpillar_edges(start), chosen)
             sizes[b] = n + spots.shape[0]
             steiner[b, : spots.shape[0]] = spots

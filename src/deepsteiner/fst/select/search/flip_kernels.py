@@ -9,15 +9,14 @@ sure. Then the choice is disturbed at random and prices vary, and it is flipped 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from ....core.points import Array
-from ..exact.prune_kernels import sorted_order
+from ..exact.prune_kernels import shares, sorted_order
+from ..hypergraph import LEAST, Flags, Floats, Hypergraph, Ints
 
-# A tree must get shorter by this share, or it stays.
-LEAST = 1e-12
 # What a nat of doubt adds to the price of a tree.
 SURCHARGE = 0.1
 # How much prices vary when the choice is disturbed.
@@ -28,56 +27,77 @@ USUAL = 50
 BITS = 62
 
 
+class Flips(NamedTuple):
+    """A choice, the order in which a flip completes it, and scratch.
+
+    graph: the list.
+    now: which trees are chosen.
+    queue: the trees as a flip meets them: the chosen ones, then the others, both by price.
+    least: the lowest length per joined terminal from each place of the queue on.
+    reach: what is connected with each terminal: in bits, or of more than BITS terminals by a common
+        number.
+    seen: the last turn of a flip that met such a number.
+    taken: the trees of the flipped choice.
+    """
+
+    graph: Hypergraph
+    now: Flags
+    queue: Ints
+    least: Floats
+    reach: Ints
+    seen: Ints
+    taken: Ints
+
+
 @njit(cache=True, nogil=True)
-def price_keys(start: Array, length: Array, logits: Array) -> Array:
+def price_keys(graph: Hypergraph, logits: Floats) -> Floats:
     """Return every tree's length per joined terminal, unlikely ones' at a surcharge."""
-    keys = np.empty(length.size)
-    for f in range(length.size):
-        doubt = math.log1p(math.exp(-max(logits[f], -30.0)))
-        keys[f] = length[f] / (start[f + 1] - start[f] - 1) * (1.0 + SURCHARGE * doubt)
+    keys = shares(graph)
+    for f in range(keys.size):
+        keys[f] *= 1.0 + SURCHARGE * math.log1p(math.exp(-max(logits[f], -30.0)))
     return keys
 
 
 @njit(cache=True, nogil=True)
-def doubt_order(logits: Array) -> Array:
+def doubt_order(logits: Floats) -> Ints:
     """Return the trees by how sure the network is of them, the least sure first."""
-    keys = np.empty(logits.size)
-    for f in range(logits.size):
-        keys[f] = abs(logits[f])
-    return sorted_order(keys)
+    return sorted_order(np.abs(logits).astype(np.float64))
 
 
 @njit(cache=True, nogil=True)
-def _arrange(
-    start: Array, length: Array, order: Array, now: Array, queue: Array, least: Array
-) -> None:
-    """Write the trees as a flip meets them: the chosen ones, then the others, both in order.
+def prepared(graph: Hypergraph, now: Flags) -> Flips:
+    """Return the choice with room for its queue."""
+    n, m = graph.n, now.size
+    return Flips(
+        graph, now, np.empty(m, np.int64), np.empty(m), np.empty(n, np.int64),
+        np.empty(n, np.int64), np.empty(n, np.int64),
+    )  # fmt: skip
 
-    `least` is the lowest length per joined terminal from each place of the queue on.
-    """
+
+@njit(cache=True, nogil=True)
+def arrange(flips: Flips, order: Ints) -> None:
+    """Write the queue and its least shares for the present choice; `order` is by price."""
     count = 0
     for turn in range(2):
-        for k in range(order.size):
-            if now[order[k]] == (turn == 0):
-                queue[count] = order[k]
+        for f in order:
+            if flips.now[f] == (turn == 0):
+                flips.queue[count] = f
                 count += 1
+    start, length = flips.graph.start, flips.graph.length
     lowest = np.inf
-    for k in range(queue.size - 1, -1, -1):
-        f = queue[k]
+    for k in range(count - 1, -1, -1):
+        f = flips.queue[k]
         lowest = min(lowest, length[f] / (start[f + 1] - start[f] - 1))
-        least[k] = lowest
+        flips.least[k] = lowest
 
 
 @njit(cache=True, nogil=True)
-def _flipped(
-    n: int, start: Array, terminals: Array, length: Array, queue: Array, least: Array, now: Array,
-    one: int, two: int, reach: Array, seen: Array, taken: Array, limit: float,
-) -> tuple[float, int]:  # fmt: skip
+def flipped(flips: Flips, one: int, two: int, limit: float) -> tuple[float, int]:
     """Flip two trees (-1: none); write the tree that follows; return its length and its size.
 
-    Infinite where it does not span, or is not below the limit. `reach` says what is connected with
-    each terminal: in bits, or of more than BITS terminals by a common number.
+    Infinite where it does not span, or is not below the limit.
     """
+    (n, start, terminals, length), now, queue, least, reach, seen, taken = flips
     for v in range(n):
         reach[v] = 1 << v if n <= BITS else v
         seen[v] = -3
@@ -127,17 +147,18 @@ def _flipped(
 
 
 @njit(cache=True, nogil=True)
-def _adopt(taken: Array, count: int, now: Array) -> None:
+def _adopt(flips: Flips, count: int, order: Ints) -> None:
     """Make the taken trees the chosen ones."""
-    now[:] = False
+    flips.now[:] = False
     for i in range(count):
-        now[taken[i]] = True
+        flips.now[flips.taken[i]] = True
+    arrange(flips, order)
 
 
 @njit(cache=True, nogil=True)
 def flip_search(
-    n: int, start: Array, terminals: Array, length: Array, order: Array, rank: Array, one: int,
-    two: int, singles: bool, pairs: int, now: Array, stop: Array,
+    graph: Hypergraph, order: Ints, rank: Ints, one: int, two: int, singles: bool, pairs: int,
+    now: Flags, stop: Ints,
 ) -> float:  # fmt: skip
     """Flip two trees and complete; flip single trees and up to `pairs` pairs while that helps.
 
@@ -145,17 +166,13 @@ def flip_search(
     pairs were tried, or until stop[0] is set; single ones only where they are wanted. Returns the
     length, infinite where the first step finds no tree; then `now` stays.
     """
-    m = length.size
-    reach, seen, taken = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
-    queue, least = np.empty(m, np.int64), np.empty(m)
-    _arrange(start, length, order, now, queue, least)
-    best, count = _flipped(
-        n, start, terminals, length, queue, least, now, one, two, reach, seen, taken, np.inf
-    )  # fmt: skip
+    m = now.size
+    flips = prepared(graph, now)
+    arrange(flips, order)
+    best, count = flipped(flips, one, two, np.inf)
     if best == np.inf:
         return best
-    _adopt(taken, count, now)
-    _arrange(start, length, order, now, queue, least)
+    _adopt(flips, count, order)
     for stage in range(0 if singles else 1, 2):
         tries = m if stage == 0 else min(pairs, m * (m - 1) // 2)
         quiet, rest = 0, 4 * tries if stage > 0 else 64 * m
@@ -164,16 +181,12 @@ def flip_search(
             f, g = rank[k - 1], -1
             if stage > 0:
                 f, g = rank[k], rank[j]
-            total, count = _flipped(
-                n, start, terminals, length, queue, least, now, f, g, reach, seen, taken,
-                best * (1.0 - LEAST),
-            )  # fmt: skip
+            total, count = flipped(flips, f, g, best * (1.0 - LEAST))
             quiet += 1
             rest -= 1
             if total < np.inf:
                 best, quiet = total, 0
-                _adopt(taken, count, now)
-                _arrange(start, length, order, now, queue, least)
+                _adopt(flips, count, order)
             # The next pair j < k, or the next single tree; after the last one, the first again.
             j += 1
             if stage == 0 or j == k:
@@ -185,15 +198,14 @@ def flip_search(
 
 @njit(cache=True, nogil=True)
 def disturbed_search(
-    n: int, start: Array, terminals: Array, length: Array, keys: Array, rank: Array, trials: int,
-    now: Array, best: float, stop: Array,
-) -> float:  # fmt: skip
+    graph: Hypergraph, keys: Floats, rank: Ints, trials: int, now: Flags, best: float, stop: Ints
+) -> float:
     """Flip two random trees under varied prices, then single ones; keep what is shorter.
 
     Of many trees there are fewer trials, and none once stop[0] is set. Returns the length. The
     variation is always the same.
     """
-    m = length.size
+    m = now.size
     varied, then = np.empty(m), np.empty(m, np.bool_)
     trials = trials * USUAL // max(m, USUAL)
     state = np.uint64(0x9E3779B97F4A7C15)
@@ -207,10 +219,8 @@ def disturbed_search(
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         two = int(state >> np.uint64(33)) % m
         then[:] = now
-        total = flip_search(
-            n, start, terminals, length, sorted_order(varied), rank, one,
-            two if two != one else -1, True, 0, then, stop,
-        )  # fmt: skip
+        other = two if two != one else -1
+        total = flip_search(graph, sorted_order(varied), rank, one, other, True, 0, then, stop)
         if total < best * (1.0 - LEAST):
             best = total
             now[:] = then

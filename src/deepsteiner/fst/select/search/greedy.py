@@ -37,25 +37,25 @@ def first_choice(
 
     wait = (watch or Watch(Monitor(), patient=False)).wait
     n = len(trees.points)
-    rows = (trees.start, trees.terminals, trees.length)
+    graph = trees.graph
     saving = np.zeros(len(trees))
     picked = np.arange(len(trees)) < n - 1
     trial = np.zeros(len(trees), dtype=np.bool_)  # a call nobody waits for may still write to it
     try:
         for _ in range(ROUNDS):
-            up, rank = wait("greedy", lambda: kernels.complete(n, *rows[:2], trial))
+            merges = wait("greedy", lambda: kernels.complete(graph, trial))
             picked = trial.copy()
 
-            def measure(first: int, last: int, up: Any = up, rank: Any = rank) -> None:
-                kernels.measure(n, *rows, trial, up, rank, saving, first, last)
+            def measure(first: int, last: int, merges: Any = merges) -> None:
+                kernels.measure(graph, trial, merges, saving, first, last)
                 if likely is not None:
                     saving[first:last] *= likely[first:last]
 
             workers.map(measure, len(trees), 4000, report, "greedy")
-            take = partial(kernels.take, n, *rows, trial, up, rank, saving)
+            take = partial(kernels.take, graph, trial, merges, saving)
             if wait("greedy", take) == 0:
                 break
-        wait("greedy", lambda: kernels.complete(n, *rows[:2], trial))
+        wait("greedy", lambda: kernels.complete(graph, trial))
     except Stopped:
         return picked
     return trial

@@ -9,180 +9,63 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ....core.points import Array
-from ..exact.blocks_kernels import settle
-from ..exact.prune_kernels import find_root
-from .window_kernels import keep_block
-
-# A region must get shorter by this share of its length, or it stays.
-LEAST = 1e-12
+from ....core.tree_kernels import find
+from ..hypergraph import Budget, Hypergraph, Ints, Rows
+from .window_kernels import Selection, choose_anew, is_inside, list_inside
 
 
 @njit(cache=True, nogil=True)
-def solve_region(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    members: Array,
-    work: float,
-    widest: int,
-    parent: Array,
-    local: Array,
-) -> float:
+def solve_region(selection: Selection, members: Ints, budget: Budget, local: Ints) -> float:
     """Replace the chosen trees over some terminals by a shorter choice; return the saving.
 
-    `own` are the trees by their first terminal. `parent` is scratch, `local` a scratch array of
-    -1, both one for each terminal; the latter is left as it was found.
+    `local` is a scratch array of -1, one for each terminal, left as it was found.
     """
-    count = members.size
-    for k in range(count):
+    for k in range(members.size):
         local[members[k]] = k
-    ids, begin, inside, before, chosen_now = trees_inside(
-        start, terminals, length, picked, own_first, own, members, local
-    )  # fmt: skip
-    saving = 0.0
-    if chosen_now > 0 and ids.size > chosen_now:
-        merged = _contracted(start, terminals, picked, members, local, parent)
-        saving, chosen = chosen_anew(
-            picked, length, ids, begin, inside, merged, before, work, widest
-        )
-        if saving > 0.0:
-            for k in range(ids.size):
-                picked[ids[k]] = chosen[k]
-    for k in range(count):
-        local[members[k]] = -1
+    ids, inner = list_inside(selection, members, local)
+    merged = _connected_outside(selection, members, local)
+    for v in members:
+        local[v] = -1
+    saving, chosen = choose_anew(selection.picked[ids], inner, merged, budget)
+    if saving > 0.0:
+        for k in range(ids.size):
+            selection.picked[ids[k]] = chosen[k]
     return saving
 
 
 @njit(cache=True, nogil=True)
-def trees_inside(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    members: Array,
-    local: Array,
-) -> tuple[Array, Array, Array, float, int]:
-    """Return the trees inside the region, renumbered, and length and number of the chosen ones."""
-    trees, room = 0, 0
-    for k in range(members.size):
-        for j in range(own_first[members[k]], own_first[members[k] + 1]):
-            trees += 1
-            room += start[own[j] + 1] - start[own[j]]
-    ids, begin = np.empty(trees, np.int64), np.empty(trees + 1, np.int64)
-    inside = np.empty(room, np.int64)
-    count, at, chosen, total = 0, 0, 0, 0.0
-    begin[0] = 0
-    for k in range(members.size):
-        for j in range(own_first[members[k]], own_first[members[k] + 1]):
-            f = own[j]
-            whole = True
-            for i in range(start[f], start[f + 1]):
-                whole = whole and local[terminals[i]] >= 0
-            if not whole:
-                continue
-            for i in range(start[f], start[f + 1]):
-                inside[at] = local[terminals[i]]
-                at += 1
-            ids[count] = f
-            count += 1
-            begin[count] = at
-            if picked[f]:
-                chosen += 1
-                total += length[f]
-    return ids[:count].copy(), begin[: count + 1].copy(), inside[:at].copy(), total, chosen
-
-
-@njit(cache=True, nogil=True)
-def _contracted(
-    start: Array, terminals: Array, picked: Array, members: Array, local: Array, parent: Array
-) -> Array:
+def _connected_outside(selection: Selection, members: Ints, local: Ints) -> Ints:
     """Return a representative for every member: those connected outside have the same."""
-    for v in range(parent.size):
-        parent[v] = v
+    graph, picked = selection.graph, selection.picked
+    parent = np.arange(graph.n)
     for f in range(picked.size):
-        if not picked[f]:
-            continue
-        whole = True
-        for i in range(start[f], start[f + 1]):
-            whole = whole and local[terminals[i]] >= 0
-        if whole:
-            continue
-        root = find_root(parent, terminals[start[f]])
-        for i in range(start[f] + 1, start[f + 1]):
-            parent[find_root(parent, terminals[i])] = root
-    merged = np.empty(members.size, np.int64)
-    first = np.full(parent.size, -1, np.int64)
+        if picked[f] and not is_inside(graph, f, local):
+            root = find(parent, graph.terminals[graph.start[f]])
+            for i in range(graph.start[f] + 1, graph.start[f + 1]):
+                parent[find(parent, graph.terminals[i])] = root
+    roots = np.empty(members.size, np.int64)
     for k in range(members.size):
-        root = find_root(parent, members[k])
-        if first[root] < 0:
-            first[root] = k
-        merged[k] = first[root]
-    return merged
+        roots[k] = find(parent, members[k])
+    return representatives(roots, graph.n)
 
 
 @njit(cache=True, nogil=True)
-def chosen_anew(
-    picked: Array,
-    length: Array,
-    ids: Array,
-    begin: Array,
-    inside: Array,
-    merged: Array,
-    before: float,
-    work: float,
-    widest: int,
-) -> tuple[float, Array]:
-    """Choose anew inside a contracted region; return the saving, 0 where there is none, and flags.
-
-    Blocks that are too wide stay as they are.
-    """
-    lengths, chosen = np.empty(ids.size), np.zeros(ids.size, np.bool_)
-    for k in range(ids.size):
-        lengths[k] = length[ids[k]]
-    missing = -1  # joins that a tree over the representatives needs
-    for k in range(merged.size):
-        missing += merged[k] == k
-    blocks, first, listed, at, _, sizes, solved, guess = settle(
-        merged.size, begin, inside, lengths, np.ones(ids.size, np.bool_), chosen, merged, work,
-        widest,
-    )  # fmt: skip
-    if blocks < 0:
-        return 0.0, chosen
-    for b in range(blocks):
-        if not solved[b]:
-            keep_block(
-                ids, lengths, picked, at, listed, first[b], first[b + 1], sizes[b], guess, chosen
-            )
-    after = 0.0
-    for k in range(ids.size):
-        if chosen[k]:
-            missing -= begin[k + 1] - begin[k] - 1
-            after += lengths[k]
-    if missing != 0 or not after < before * (1.0 - LEAST):
-        return 0.0, chosen
-    return before - after, chosen
+def representatives(label: Ints, count: int) -> Ints:
+    """Return for every entry the first one with the same label; labels are below `count`."""
+    first = np.full(count, -1, np.int64)
+    found = np.empty(label.size, np.int64)
+    for k in range(label.size):
+        if first[label[k]] < 0:
+            first[label[k]] = k
+        found[k] = first[label[k]]
+    return found
 
 
 @njit(cache=True, nogil=True)
-def nearby(
-    start: Array,
-    terminals: Array,
-    first: Array,
-    lists: Array,
-    seed: int,
-    limit: int,
-    stamp: Array,
-    members: Array,
-) -> int:
+def nearby(graph: Hypergraph, at: Rows, seed: int, limit: int, stamp: Ints, members: Ints) -> int:
     """Write up to `limit` terminals around one, breadth first over the list; return how many.
 
-    `first` and `lists` are the trees at every terminal; `stamp` holds no seed that comes later.
+    `at` is the incidence of the list; `stamp` holds no seed that comes later.
     """
     count, done = 1, 0
     members[0] = seed
@@ -190,10 +73,10 @@ def nearby(
     while done < count:
         v = members[done]
         done += 1
-        for j in range(first[v], first[v + 1]):
-            f = lists[j]
-            for i in range(start[f], start[f + 1]):
-                u = terminals[i]
+        for j in range(at.first[v], at.first[v + 1]):
+            f = at.items[j]
+            for i in range(graph.start[f], graph.start[f + 1]):
+                u = graph.terminals[i]
                 if stamp[u] != seed:
                     if count == limit:
                         return count

@@ -9,35 +9,36 @@ Other changes may close a cycle together, and have to be tried together.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from ....core.points import Array
-from ..exact.prune_kernels import find_root, merge_tree, sorted_order
-from .region_kernels import chosen_anew, trees_inside
+from ....core.tree_kernels import find
+from ..exact.prune_kernels import incidence, merge_tree, sorted_order
+from ..hypergraph import Budget, Flags, Floats, Hypergraph, Ints, Rows
+from .region_kernels import representatives
+from .window_kernels import Selection, choose_anew, is_inside, list_inside
+
+
+class Hung(NamedTuple):
+    """A tree hung on the first terminal, terminals numbered from above.
+
+    enter, leave: below a terminal are those numbered from its `enter` up to, but not including, its
+        `leave`; itself included.
+    above: the full tree on which a terminal hangs, -1 for the first.
+    """
+
+    enter: Ints
+    leave: Ints
+    above: Ints
 
 
 @njit(cache=True, nogil=True)
-def hang(n: int, start: Array, terminals: Array, picked: Array) -> tuple[Array, Array, Array]:
-    """Hang the picked trees, which span n terminals, on the first terminal.
-
-    Returns (enter, leave, above): below a terminal are those numbered from its `enter` to its
-    `leave`, itself included, and `above` is the tree on which it hangs (-1: the first).
-    """
-    at = np.zeros(n + 2, np.int64)
-    for f in range(picked.size):
-        if picked[f]:
-            for i in range(start[f], start[f + 1]):
-                at[terminals[i] + 2] += 1
-    for v in range(n):
-        at[v + 2] += at[v + 1]
-    lists = np.empty(at[n + 1], np.int64)
-    for f in range(picked.size):
-        if picked[f]:
-            for i in range(start[f], start[f + 1]):
-                v = terminals[i] + 1
-                lists[at[v]] = f
-                at[v] += 1
+def hang(graph: Hypergraph, picked: Flags) -> Hung:
+    """Hang the picked trees, which span all terminals, on the first terminal."""
+    n, start, terminals, _ = graph
+    at, lists = incidence(graph, picked)
     enter, leave, above = np.empty(n, np.int64), np.empty(n, np.int64), np.full(n, -1, np.int64)
     stack, way = np.empty(n, np.int64), np.empty(n, np.int64)
     stack[0] = 0
@@ -67,16 +68,17 @@ def hang(n: int, start: Array, terminals: Array, picked: Array) -> tuple[Array, 
             u = terminals[i]
             if above[u] != f:
                 leave[u] = max(leave[u], leave[v])
-    return enter, leave, above
+    return Hung(enter, leave, above)
 
 
 @njit(cache=True, nogil=True)
-def parts_without(members: Array, cut: Array, enter: Array, leave: Array) -> tuple[Array, int]:
+def parts_without(members: Ints, cut: Flags, hung: Hung) -> tuple[Ints, int]:
     """Return for every member the part it is in once the tree is cut above some, and their number.
 
     `cut` flags the members above which it is cut; a member may be there twice. Part 0 is that of
     the terminal on which the tree hangs.
     """
+    enter, leave = hung.enter, hung.leave
     count = members.size
     keys = np.empty(count)
     for k in range(count):
@@ -99,135 +101,104 @@ def parts_without(members: Array, cut: Array, enter: Array, leave: Array) -> tup
 
 
 @njit(cache=True, nogil=True)
-def _outside(
-    start: Array, terminals: Array, members: Array, local: Array, enter: Array, leave: Array,
-    above: Array,
-) -> Array:  # fmt: skip
+def _outside(graph: Hypergraph, members: Ints, local: Ints, hung: Hung) -> Ints:
     """Return a representative for every member: those connected outside have the same."""
-    count = members.size
-    cut = np.zeros(count, np.bool_)
-    for k in range(count):
-        f = above[members[k]]
-        if f >= 0:
-            cut[k] = True
-            for i in range(start[f], start[f + 1]):
-                cut[k] = cut[k] and local[terminals[i]] >= 0
-    part, parts = parts_without(members, cut, enter, leave)
-    first = np.full(parts, -1, np.int64)
-    for k in range(count):
-        if first[part[k]] < 0:
-            first[part[k]] = k
-        part[k] = first[part[k]]
-    return part
+    cut = np.empty(members.size, np.bool_)
+    for k in range(members.size):
+        f = hung.above[members[k]]
+        cut[k] = f >= 0 and is_inside(graph, f, local)
+    part, parts = parts_without(members, cut, hung)
+    return representatives(part, parts)
 
 
 @njit(cache=True, nogil=True)
-def _same_parts(count: int, begin: Array, inside: Array, was: Array, now: Array) -> bool:
+def _same_parts(graph: Hypergraph, was: Flags, now: Flags) -> bool:
     """Whether two choices of trees, which both are forests, connect the same."""
-    before, after = np.arange(count), np.arange(count)
+    _, start, terminals, _ = graph
+    before, after = np.arange(graph.n), np.arange(graph.n)
     for k in range(was.size):
         if was[k]:
-            merge_tree(before, inside, begin[k], begin[k + 1])
+            merge_tree(before, terminals, start[k], start[k + 1])
         if now[k]:
-            merge_tree(after, inside, begin[k], begin[k + 1])
+            merge_tree(after, terminals, start[k], start[k + 1])
     for k in range(was.size):
-        if was[k] and not now[k]:
-            root = find_root(after, inside[begin[k]])
-            for i in range(begin[k] + 1, begin[k + 1]):
-                if find_root(after, inside[i]) != root:
-                    return False
-        if now[k] and not was[k]:
-            root = find_root(before, inside[begin[k]])
-            for i in range(begin[k] + 1, begin[k + 1]):
-                if find_root(before, inside[i]) != root:
+        if was[k] != now[k]:
+            other = after if was[k] else before
+            root = find(other, terminals[start[k]])
+            for i in range(start[k] + 1, start[k + 1]):
+                if find(other, terminals[i]) != root:
                     return False
     return True
 
 
 @njit(cache=True, nogil=True)
 def solve_apart(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    members: Array,
-    bounds: Array,
-    first: int,
-    last: int,
-    work: float,
-    widest: int,
-    enter: Array,
-    leave: Array,
-    above: Array,
-    local: Array,
-    saved: Array,
-) -> tuple[Array, Array, Array]:
-    """Solve the regions first..last-1 by what `hang` says of the tree; regions share no terminal.
+    selection: Selection, regions: Rows, first: int, last: int, budget: Budget, hung: Hung,
+    local: Ints, saved: Floats,
+) -> tuple[Floats, Ints, Ints]:  # fmt: skip
+    """Solve the regions first..last-1 by what `hang` says of the tree; they share no terminal.
 
-    Region g has members[bounds[g] : bounds[g + 1]]. Changes that go together with any others are
-    made at once, and what each saved is written. Returns the changes still to be tried: what
-    each would save and, in compressed rows, the trees to be picked or dropped.
+    Changes that go together with any others are made at once, and what each saved is written.
+    Returns the changes still to be tried: what each would save and, in compressed rows, the trees
+    to be picked or dropped. `local` is a scratch array of -1, one for each terminal, left as it was
+    found.
     """
+    picked = selection.picked
     waiting = 0
     gains, rows = np.empty(last - first), np.zeros(last - first + 1, np.int64)
     changed, size = np.empty(64, np.int64), 0
     for g in range(first, last):
-        part = members[bounds[g] : bounds[g + 1]]
-        for k in range(part.size):
-            local[part[k]] = k
-        ids, begin, inside, before, chosen_now = trees_inside(
-            start, terminals, length, picked, own_first, own, part, local
-        )  # fmt: skip
-        if chosen_now > 0 and ids.size > chosen_now:
-            merged = _outside(start, terminals, part, local, enter, leave, above)
-            gain, chosen = chosen_anew(
-                picked, length, ids, begin, inside, merged, before, work, widest
-            )
-            if gain > 0.0 and _same_parts(part.size, begin, inside, picked[ids], chosen):
-                saved[g - first] = gain
-                for k in range(ids.size):
-                    picked[ids[k]] = chosen[k]
-            elif gain > 0.0:
-                if size + ids.size > changed.size:
-                    longer = np.empty(2 * (size + ids.size), np.int64)
-                    longer[:size] = changed[:size]
-                    changed = longer
-                for k in range(ids.size):
-                    if picked[ids[k]] != chosen[k]:
-                        changed[size] = ids[k]
-                        size += 1
-                gains[waiting] = gain
-                waiting += 1
-                rows[waiting] = size
-        for k in range(part.size):
-            local[part[k]] = -1
+        members = regions.items[regions.first[g] : regions.first[g + 1]]
+        for k in range(members.size):
+            local[members[k]] = k
+        ids, inner = list_inside(selection, members, local)
+        merged = _outside(selection.graph, members, local, hung)
+        for v in members:
+            local[v] = -1
+        now = picked[ids]
+        gain, chosen = choose_anew(now, inner, merged, budget)
+        if gain == 0.0:
+            continue
+        if _same_parts(inner, now, chosen):
+            saved[g - first] = gain
+            for k in range(ids.size):
+                picked[ids[k]] = chosen[k]
+            continue
+        if size + ids.size > changed.size:
+            longer = np.empty(2 * (size + ids.size), np.int64)
+            longer[:size] = changed[:size]
+            changed = longer
+        for k in range(ids.size):
+            if now[k] != chosen[k]:
+                changed[size] = ids[k]
+                size += 1
+        gains[waiting] = gain
+        waiting += 1
+        rows[waiting] = size
     return gains[:waiting].copy(), rows[: waiting + 1].copy(), changed[:size].copy()
 
 
 @njit(cache=True, nogil=True)
 def changes_as_parts(
-    start: Array, terminals: Array, picked: Array, changed: Array, enter: Array, leave: Array,
-    above: Array,
-) -> tuple[int, Array, Array, Array]:  # fmt: skip
+    graph: Hypergraph, picked: Flags, changed: Ints, hung: Hung
+) -> tuple[int, Ints, Ints, Flags]:
     """Return (parts, start, names, new): the changed trees over what the others leave connected."""
-    at, new = np.zeros(changed.size + 1, np.int64), np.empty(changed.size, np.bool_)
+    _, start, terminals, _ = graph
+    at, new = np.zeros(changed.size + 1, np.int64), ~picked[changed]
     for k in range(changed.size):
         at[k + 1] = at[k] + start[changed[k] + 1] - start[changed[k]]
-        new[k] = not picked[changed[k]]
     members, cut = np.empty(at[changed.size], np.int64), np.empty(at[changed.size], np.bool_)
     for k in range(changed.size):
         f = changed[k]
         for i in range(start[f], start[f + 1]):
             members[at[k] + i - start[f]] = terminals[i]
-            cut[at[k] + i - start[f]] = not new[k] and above[terminals[i]] == f
-    part, parts = parts_without(members, cut, enter, leave)
+            cut[at[k] + i - start[f]] = not new[k] and hung.above[terminals[i]] == f
+    part, parts = parts_without(members, cut, hung)
     return parts, at, part, new
 
 
 @njit(cache=True, nogil=True)
-def is_forest(parts: int, start: Array, names: Array, chosen: Array) -> bool:
+def is_forest(parts: int, start: Ints, names: Ints, chosen: Flags) -> bool:
     """Whether the chosen trees close no cycle."""
     parent = np.arange(parts)
     for k in range(chosen.size):
@@ -238,8 +209,8 @@ def is_forest(parts: int, start: Array, names: Array, chosen: Array) -> bool:
 
 @njit(cache=True, nogil=True)
 def contracted(
-    parts: int, start: Array, names: Array, chosen: Array, first: int, last: int
-) -> tuple[int, Array, Array]:
+    parts: int, start: Ints, names: Ints, chosen: Flags, first: int, last: int
+) -> tuple[int, Ints, Ints]:
     """Return (parts, start, names) of the trees first..last-1 once the chosen ones are contracted.
 
     Only parts that these trees name are left.
@@ -253,7 +224,7 @@ def contracted(
     label = np.full(parts, -1, np.int64)
     count = 0
     for i in range(inside.size):
-        root = find_root(parent, names[start[first] + i])
+        root = find(parent, names[start[first] + i])
         if label[root] < 0:
             label[root] = count
             count += 1

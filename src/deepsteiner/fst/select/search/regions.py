@@ -12,6 +12,7 @@ from ....run.monitor import Monitor, Report
 from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
 from ...trees import FullTrees
+from ..hypergraph import Budget, Hypergraph, Rows
 from .windows import FEW, Flags, cells_of, changed
 
 
@@ -59,16 +60,17 @@ def run_pass(
     those of later regions are left to the next pass.
     """
     from . import region_pass_kernels as kernels
+    from .window_kernels import Selection
 
     n, phase = len(listing.points), f"regions, pass {number + 1}"
-    trees = (listing.start, listing.terminals)
+    graph = listing.graph
     wait = (watch or Watch(Monitor(), patient=False)).wait
     try:
-        own, order, bounds = wait(phase, lambda: _cut(listing, how.size, number))
-        hung = wait(phase, lambda: kernels.hang(n, *trees, picked))
+        own, cells = wait(phase, lambda: _cut(listing, how.size, number))
+        hung = wait(phase, lambda: kernels.hang(graph, picked))
     except Stopped:
         return 0.0
-    regions, heard = len(bounds) - 1, 0
+    regions, heard = len(cells.first) - 1, 0
     length = float(listing.length[picked].sum())
     saved = np.zeros(regions)
     scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
@@ -77,8 +79,8 @@ def run_pass(
 
     def solve(first: int, last: int) -> Any:
         flags = picked.copy() if leave else picked
-        given = [*trees, listing.length, flags, *own, order, bounds, first, last]
-        given += [how.work, how.widest, *hung, scratch(), saved[first:last]]
+        selection, budget = Selection(graph, own, flags), Budget(how.work, how.widest)
+        given = (selection, cells, first, last, budget, hung, scratch(), saved[first:last])
         return *kernels.solve_apart(*given), changed(flags, picked)
 
     def tell(phase: str, done: int, total: int) -> bool:
@@ -93,7 +95,7 @@ def run_pass(
     for *_, flips in parts:
         picked[flips] = ~picked[flips]
     changes = Changes.of(parts)
-    take = acceptable(changes, *trees, picked, hung)
+    take = acceptable(changes, graph, picked, hung)
     flips = changes.changed[np.repeat(take, np.diff(changes.rows))]
     picked[flips] = ~picked[flips]
     more = float(changes.gains[take].sum())
@@ -101,23 +103,17 @@ def run_pass(
     return float(saved[:heard].sum()) + more
 
 
-def _cut(
-    listing: FullTrees, size: int, number: int
-) -> tuple[tuple[IntArray, IntArray], IntArray, IntArray]:
+def _cut(listing: FullTrees, size: int, number: int) -> tuple[Rows, Rows]:
     """Return the trees by their first terminal, and the terminals by region."""
     from .window_kernels import by_first_terminal
 
-    n = len(listing.points)
     cell = cells_of(listing.points, size, number)
     order = np.argsort(cell, kind="stable")
     bounds = np.flatnonzero(np.diff(cell[order])) + 1
-    own = by_first_terminal(n, listing.start, listing.terminals)
-    return own, order, np.concatenate(([0], bounds, [n]))
+    return by_first_terminal(listing.graph), Rows(np.concatenate(([0], bounds, [len(cell)])), order)
 
 
-def acceptable(
-    changes: Changes, start: IntArray, terminals: IntArray, picked: Flags, hung: Any
-) -> Flags:
+def acceptable(changes: Changes, graph: Hypergraph, picked: Flags, hung: Any) -> Flags:
     """Return which changes to make: of those that close a cycle together, the first ones."""
     from . import region_pass_kernels as kernels
 
@@ -142,6 +138,5 @@ def acceptable(
         settle(middle, last, *less, new[cut:])
 
     if len(took):
-        trees = (start, terminals, picked, changes.changed)
-        settle(0, len(took), *kernels.changes_as_parts(*trees, *hung))
+        settle(0, len(took), *kernels.changes_as_parts(graph, picked, changes.changed, hung))
     return took

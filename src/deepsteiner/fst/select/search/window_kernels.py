@@ -7,50 +7,50 @@ no full tree can be solved independently, in any order and at the same time.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from ....core.points import Array
 from ....core.tree_kernels import find
-from ..exact.blocks_kernels import settle
+from ..exact.blocks_kernels import Settled, settle, total_length
+from ..exact.prune_kernels import grouped
+from ..hypergraph import LEAST, Budget, Flags, Floats, Hypergraph, Ints, Rows
 
-# A window must get shorter by this share of its length, or it stays.
-LEAST = 1e-12
 
+class Selection(NamedTuple):
+    """A list and what is picked from it.
 
-@njit(cache=True, nogil=True)
-def by_first_terminal(n: int, start: Array, terminals: Array) -> tuple[Array, Array]:
-    """Return the trees of the list whose first terminal each terminal is, in compressed rows."""
-    m = start.size - 1
-    first = np.zeros(n + 1, np.int64)
-    for f in range(m):
-        first[terminals[start[f]] + 1] += 1
-    for v in range(n):
-        first[v + 1] += first[v]
-    fill = first[:n].copy()
-    lists = np.empty(m, np.int64)
-    for f in range(m):
-        v = terminals[start[f]]
-        lists[fill[v]] = f
-        fill[v] += 1
-    return first, lists
+    graph: the list.
+    own: the trees whose first terminal each terminal is, see `by_first_terminal`.
+    picked: which trees are picked; they form a tree over all terminals.
+    """
+
+    graph: Hypergraph
+    own: Rows
+    picked: Flags
 
 
 @njit(cache=True, nogil=True)
-def connected_windows(
-    n: int, start: Array, terminals: Array, picked: Array, cell: Array
-) -> tuple[Array, Array]:
-    """Return (first, trees): the picked trees by window, in compressed rows.
+def by_first_terminal(graph: Hypergraph) -> Rows:
+    """Return the trees of the list whose first terminal each terminal is."""
+    return grouped(graph.terminals[graph.start[:-1]], graph.n)
+
+
+@njit(cache=True, nogil=True)
+def connected_windows(graph: Hypergraph, picked: Flags, cell: Ints) -> Rows:
+    """Return the picked trees by window.
 
     A tree belongs to the cell of its first terminal; the connected parts of a cell's trees are its
     windows. A window of a single tree is left out.
     """
+    n, start, terminals, _ = graph
     m = picked.size
     parent = np.arange(m)
     # Trees at a terminal join the last one seen there from the same cell.
     last = np.full(n, -1, np.int64)
     by_cell = np.argsort(cell, kind="mergesort")
-    own_first, own = by_first_terminal(n, start, terminals)
+    own_first, own = by_first_terminal(graph)
     for k in range(n):
         v = by_cell[k]
         for j in range(own_first[v], own_first[v + 1]):
@@ -67,7 +67,6 @@ def connected_windows(
         if picked[f]:
             size[find(parent, f)] += 1
     number = np.full(m, -1, np.int64)
-    first = np.zeros(m + 1, np.int64)
     count = 0
     # Windows are numbered cell by cell: neighbours in the list are neighbours in the plane.
     for k in range(n):
@@ -77,171 +76,138 @@ def connected_windows(
             root = find(parent, f)
             if picked[f] and size[root] > 1 and number[root] < 0:
                 number[root] = count
-                first[count + 1] = first[count] + size[root]
                 count += 1
-    fill = first[:count].copy()
-    trees = np.empty(first[count], np.int64)
+    window = np.full(m, -1, np.int64)
     for f in range(m):
         if picked[f]:
-            w = number[find(parent, f)]
-            if w >= 0:
-                trees[fill[w]] = f
-                fill[w] += 1
-    return first[: count + 1].copy(), trees
+            window[f] = number[find(parent, f)]
+    return grouped(window, count)
 
 
 @njit(cache=True, nogil=True)
 def solve_windows(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    first: Array,
-    trees: Array,
-    low: int,
-    high: int,
-    work_limit: float,
-    widest: int,
-    local: Array,
-    saved: Array,
-) -> None:
+    selection: Selection, windows: Rows, low: int, high: int, budget: Budget, local: Ints,
+    saved: Floats,
+) -> None:  # fmt: skip
     """Solve the windows low..high-1 in place; write what each saved.
 
     `local` is a scratch array of -1, one for each terminal, left as it was found.
     """
     for w in range(low, high):
-        saved[w] = _solve_window(
-            start, terminals, length, picked, own_first, own, trees[first[w] : first[w + 1]],
-            work_limit, widest, local,
-        )  # fmt: skip
+        trees = windows.items[windows.first[w] : windows.first[w + 1]]
+        saved[w] = _solve_window(selection, trees, budget, local)
 
 
 @njit(cache=True, nogil=True)
-def _solve_window(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    picked: Array,
-    own_first: Array,
-    own: Array,
-    trees: Array,
-    work_limit: float,
-    widest: int,
-    local: Array,
-) -> float:
-    """Replace a window's trees by a shorter choice, if there is one; return the saving."""
+def _solve_window(selection: Selection, trees: Ints, budget: Budget, local: Ints) -> float:
+    """Replace the trees of one window, all that are picked inside, by a shorter choice."""
+    _, start, terminals, _ = selection.graph
     room = 1
-    before = 0.0
-    for k in range(trees.size):
-        room += start[trees[k] + 1] - start[trees[k]] - 1
-        before += length[trees[k]]
+    for f in trees:
+        room += start[f + 1] - start[f] - 1
     members = np.empty(room, np.int64)
     count = 0
-    for k in range(trees.size):
-        for i in range(start[trees[k]], start[trees[k] + 1]):
+    for f in trees:
+        for i in range(start[f], start[f + 1]):
             v = terminals[i]
             if local[v] < 0:
                 local[v] = count
                 members[count] = v
                 count += 1
-    ids, begin, inside = _trees_inside(start, terminals, own_first, own, members, local)
-    for k in range(count):
-        local[members[k]] = -1
-    if ids.size <= trees.size:
-        return 0.0
-    lengths = np.empty(ids.size)
-    for k in range(ids.size):
-        lengths[k] = length[ids[k]]
-    chosen = np.zeros(ids.size, np.bool_)
-    blocks, block_first, listed, at, _, sizes, solved, guess = settle(
-        count, begin, inside, lengths, np.ones(ids.size, np.bool_), chosen, np.arange(count),
-        work_limit, widest,
-    )  # fmt: skip
-    if blocks < 0:
-        return 0.0
-    for b in range(blocks):
-        if not solved[b]:
-            keep_block(
-                ids, lengths, picked, at, listed, block_first[b], block_first[b + 1], sizes[b],
-                guess, chosen,
-            )  # fmt: skip
-    after = 0.0
-    missing = count - 1  # a block too wide to solve may have come back without a tree
-    for k in range(ids.size):
-        if chosen[k]:
-            after += lengths[k]
-            missing -= begin[k + 1] - begin[k] - 1
-    if missing > 0 or not after < before * (1.0 - LEAST):
-        return 0.0
-    for k in range(trees.size):
-        picked[trees[k]] = False
-    for k in range(ids.size):
-        if chosen[k]:
-            picked[ids[k]] = True
-    return before - after
+    ids, inner = list_inside(selection, members, local)
+    for v in members:
+        local[v] = -1
+    saving, chosen = choose_anew(selection.picked[ids], inner, np.arange(count), budget)
+    if saving > 0.0:
+        for k in range(ids.size):
+            selection.picked[ids[k]] = chosen[k]
+    return saving
 
 
 @njit(cache=True, nogil=True)
-def keep_block(
-    ids: Array,
-    lengths: Array,
-    picked: Array,
-    at: Array,
-    listed: Array,
-    low: int,
-    high: int,
-    size: int,
-    guess: Array,
-    chosen: Array,
-) -> None:
-    """Choose for a block too wide to solve: its trees picked so far, or the guess if shorter.
+def list_inside(selection: Selection, members: Ints, local: Ints) -> tuple[Ints, Hypergraph]:
+    """Return the trees that lie inside some terminals, and these as a list of their own.
 
-    Trees that the reduction has ruled out may be missing from the block: then only the guess
-    spans it.
+    `local` numbers the members from 0, in order; all other terminals have -1.
     """
-    missing, missed, now, then = size - 1, size - 1, 0.0, 0.0
-    for k in range(low, high):
-        joins = at[k + 1] - at[k] - 1
-        if picked[ids[listed[k]]]:
-            missing -= joins
-            now += lengths[listed[k]]
-        if guess[k]:
-            missed -= joins
-            then += lengths[listed[k]]
-    keep = missing == 0 and (missed > 0 or now <= then)
-    for k in range(low, high):
-        chosen[listed[k]] = picked[ids[listed[k]]] if keep else guess[k]
-
-
-@njit(cache=True, nogil=True)
-def _trees_inside(
-    start: Array, terminals: Array, own_first: Array, own: Array, members: Array, local: Array
-) -> tuple[Array, Array, Array]:
-    """Return the trees of the list all of whose terminals are in the window, renumbered."""
+    graph, own = selection.graph, selection.own
     trees, room = 0, 0
-    for k in range(members.size):
-        v = members[k]
-        for j in range(own_first[v], own_first[v + 1]):
+    for v in members:
+        for j in range(own.first[v], own.first[v + 1]):
             trees += 1
-            room += start[own[j] + 1] - start[own[j]]
-    ids, begin = np.empty(trees, np.int64), np.empty(trees + 1, np.int64)
+            room += graph.start[own.items[j] + 1] - graph.start[own.items[j]]
+    ids, begin = np.empty(trees, np.int64), np.zeros(trees + 1, np.int64)
     inside = np.empty(room, np.int64)
     count, at = 0, 0
-    begin[0] = 0
-    for k in range(members.size):
-        v = members[k]
-        for j in range(own_first[v], own_first[v + 1]):
-            f = own[j]
-            whole = True
-            for i in range(start[f], start[f + 1]):
-                whole = whole and local[terminals[i]] >= 0
-            if whole:
-                for i in range(start[f], start[f + 1]):
-                    inside[at] = local[terminals[i]]
+    for v in members:
+        for j in range(own.first[v], own.first[v + 1]):
+            f = own.items[j]
+            if is_inside(graph, f, local):
+                for i in range(graph.start[f], graph.start[f + 1]):
+                    inside[at] = local[graph.terminals[i]]
                     at += 1
                 ids[count] = f
                 count += 1
                 begin[count] = at
-    return ids[:count].copy(), begin[: count + 1].copy(), inside[:at].copy()
+    ids = ids[:count].copy()
+    return ids, Hypergraph(members.size, begin[: count + 1], inside[:at], graph.length[ids])
+
+
+@njit(cache=True, nogil=True)
+def is_inside(graph: Hypergraph, f: int, local: Ints) -> bool:
+    """Whether all terminals of a tree have a local number."""
+    inside = True
+    for i in range(graph.start[f], graph.start[f + 1]):
+        inside = inside and local[graph.terminals[i]] >= 0
+    return inside
+
+
+@njit(cache=True, nogil=True)
+def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> tuple[float, Flags]:
+    """Choose anew from a list; return the saving, 0 where there is none, and the choice.
+
+    `now` flags the present choice. `merged` gives a representative of every terminal: terminals
+    connected from outside have the same. Blocks that are too wide stay as they are.
+    """
+    chosen = np.zeros(now.size, np.bool_)
+    if now.all() or not now.any():
+        return 0.0, chosen
+    missing = -1  # joins that a tree over the representatives needs
+    for k in range(merged.size):
+        missing += merged[k] == k
+    settled = settle(inner, np.ones(now.size, np.bool_), chosen, merged, budget)
+    if settled.blocks.number < 0:
+        return 0.0, chosen
+    for b in range(settled.solved.size):
+        if not settled.solved[b]:
+            keep_block(settled, b, inner.length, now, chosen)
+    for k in range(now.size):
+        if chosen[k]:
+            missing -= inner.start[k + 1] - inner.start[k] - 1
+    before, after = total_length(inner.length, now), total_length(inner.length, chosen)
+    # A block too wide to solve may have come back without a tree.
+    if missing != 0 or not after < before * (1.0 - LEAST):
+        return 0.0, chosen
+    return before - after, chosen
+
+
+@njit(cache=True, nogil=True)
+def keep_block(settled: Settled, b: int, length: Floats, now: Flags, chosen: Flags) -> None:
+    """Choose for a block too wide to solve: its trees chosen so far, or the guess if shorter.
+
+    Trees that the reduction has ruled out may be missing from the block: then only the guess
+    spans it.
+    """
+    blocks, guess = settled.blocks, settled.guess
+    missing, missed, old, new = blocks.sizes[b] - 1, blocks.sizes[b] - 1, 0.0, 0.0
+    for k in range(blocks.first[b], blocks.first[b + 1]):
+        joins = blocks.begin[k + 1] - blocks.begin[k] - 1
+        if now[blocks.trees[k]]:
+            missing -= joins
+            old += length[blocks.trees[k]]
+        if guess[k]:
+            missed -= joins
+            new += length[blocks.trees[k]]
+    keep = missing == 0 and (missed > 0 or old <= new)
+    for k in range(blocks.first[b], blocks.first[b + 1]):
+        chosen[blocks.trees[k]] = now[blocks.trees[k]] if keep else guess[k]

@@ -12,6 +12,7 @@ from ....run.monitor import Monitor, Report
 from ....run.threads import Workers
 from ....run.watch import Watch
 from ...trees import FullTrees
+from ..hypergraph import Budget, Rows
 
 # Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
 FEW = 200_000
@@ -71,9 +72,8 @@ class WindowSearch:
         self.length = float(listing.length[picked].sum())
         self.watch = watch or Watch(Monitor(), patient=False)
         n = len(listing.points)
-        self.own = self.watch.wait(
-            "windows", lambda: by_first_terminal(n, listing.start, listing.terminals)
-        )
+        self.graph = listing.graph
+        self.own = self.watch.wait("windows", lambda: by_first_terminal(self.graph))
         self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
 
     def run(self, number: int, how: Pass) -> float:
@@ -82,19 +82,17 @@ class WindowSearch:
         `report` hears of the length that is reached.
         Raises Stopped where the watch stops the preparations.
         """
-        from .window_kernels import connected_windows, solve_windows
+        from .window_kernels import Selection, connected_windows, solve_windows
 
         listing = self.listing
-        trees = (listing.start, listing.terminals)
 
-        def cut() -> tuple[IntArray, IntArray]:
+        def cut() -> Rows:
             cell = cells_of(listing.points, how.size, number)
-            first, members = connected_windows(len(cell), *trees, self.picked, cell)
-            return first, members
+            return connected_windows(self.graph, self.picked, cell)
 
         phase = f"windows, pass {number + 1}"
-        first, members = self.watch.wait(phase, cut)
-        saved = np.zeros(len(first) - 1)
+        found = self.watch.wait(phase, cut)
+        saved = np.zeros(len(found.first) - 1)
         told = 0
 
         heavy = how.work > Pass.work
@@ -102,10 +100,8 @@ class WindowSearch:
 
         def solve(low: int, high: int) -> IntArray:
             flags = self.picked.copy() if leave else self.picked
-            solve_windows(
-                *trees, listing.length, flags, *self.own, first, members, low, high, how.work,
-                how.widest, self._scratch(), saved,
-            )  # fmt: skip
+            selection, budget = Selection(self.graph, self.own, flags), Budget(how.work, how.widest)
+            solve_windows(selection, found, low, high, budget, self._scratch(), saved)
             return changed(flags, self.picked)
 
         def tell(phase: str, done: int, total: int) -> bool:

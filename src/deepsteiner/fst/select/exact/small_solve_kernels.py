@@ -33,7 +33,7 @@ def solve_span(
     """
     n = points.shape[1]
     for b in range(first, last):
-        start, terminals, length, places, links, _ = generate_small(points[b])
+        start, terminals, length, places, links = generate_small(points[b])
         wide = np.empty(terminals.size, np.int64)
         for i in range(terminals.size):
             wide[i] = terminals[i]

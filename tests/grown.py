@@ -13,8 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from deepsteiner.fst.enumerate.complete import forest_kernels as store
-from deepsteiner.fst.enumerate.complete import growth_kernels, swap_kernels
+from deepsteiner.fst.enumerate.complete import swap_kernels
+from deepsteiner.fst.enumerate.complete.forest_kernels import Forest
 from deepsteiner.fst.enumerate.complete.generate import _Generation
 
 SIXTH = cmath.exp(-1j * math.pi / 3)
@@ -61,19 +61,22 @@ class Grown:
         assert run.grow(None)
         self.run = run
         self.n = len(points)
-        self.points, self.gaps, self.cells, self.frame = run.ground
-        self.z = [complex(x, y) for x, y in self.points]
-        self.shape, self.link, self.members, self.stack, self.work = run.forest
-        self.first = run.levels.first
-        self.count = int(run.state[growth_kernels.BRANCH_COUNT])
+        self.ground, self.forest, self.trees, self.levels, self.scratch = run.state[:5]
+        self.z = self.ground.points.tolist()
+        self.branch, self.members = self.forest
+        self.count = int(run.state.progress[0]["branches"])
+        self.used = int(run.state.progress[0]["members"])
         self.branches = range(self.n, self.count)
-        tree_link, tree_length, _ = run.trees
         self.known = {
-            frozenset((*self.terminals(branch), int(root))): float(tree_length[tree])
-            for tree, (branch, root, _) in enumerate(
-                tree_link[: run.state[growth_kernels.TREE_COUNT]].tolist()
-            )
+            frozenset((*self.terminals(branch), root)): length
+            for branch, root, _, length in self.trees.items[
+                : run.state.progress[0]["trees"]
+            ].tolist()
         }
+
+    def copied(self) -> Forest:
+        """Return a forest to write into."""
+        return Forest(self.branch.copy(), self.members.copy())
 
     @cached_property
     def bottleneck(self) -> np.ndarray:
@@ -84,13 +87,13 @@ class Grown:
         return widest
 
     def size(self, row: int) -> int:
-        return int(self.link[row, store.SIZE])
+        return int(self.branch[row]["size"])
 
     def children(self, row: int) -> tuple[int, int]:
-        return int(self.link[row, store.LEFT]), int(self.link[row, store.RIGHT])
+        return int(self.branch[row]["left"]), int(self.branch[row]["right"])
 
     def terminals(self, row: int) -> list[int]:
-        begin = int(self.link[row, store.START])
+        begin = int(self.branch[row]["start"])
         return self.members[begin : begin + self.size(row)].tolist()
 
     def equilateral(self, row: int) -> complex:
@@ -117,7 +120,7 @@ class Grown:
         return Node(place, frozenset().union(*(b.terminals for b in below)), row, below)
 
     def interval(self, row: int) -> tuple[complex, complex]:
-        return parts_of(self.shape[row])
+        return self.branch[row]["a"].item(), self.branch[row]["b"].item()
 
     def inside(self, row: int, u: complex, slack: float = 0.0) -> bool:
         """Return whether a branch may be left in direction u; terminals always may."""
@@ -130,11 +133,6 @@ class Grown:
         a, b = self.interval(row)
         width = cmath.phase(b / a)
         return [a * cmath.exp(1j * width * t) for t in np.linspace(0.0, 1.0, count)]
-
-
-def parts_of(shape: np.ndarray) -> tuple[complex, complex]:
-    ax, ay, bx, by = shape[store.AX : store.BY + 1]
-    return complex(ax, ay), complex(bx, by)
 
 
 def is_swappable(above: Node, below: Node, further: list[complex]) -> bool:

@@ -22,8 +22,8 @@ def dot(w: complex, u: complex) -> float:
     return (w.conjugate() * u).real
 
 
-def parts(*vectors: complex) -> list[float]:
-    return [part for vector in vectors for part in (vector.real, vector.imag)]
+def arc(begin: float, width: float) -> arc_kernels.Arc:
+    return arc_kernels.Arc(True, unit(begin), unit(begin + width))
 
 
 def drawn(rng: np.random.Generator) -> tuple[float, float, list[float]]:
@@ -35,15 +35,14 @@ def drawn(rng: np.random.Generator) -> tuple[float, float, list[float]]:
 
 def angles_of(found, begin: float) -> tuple[float, float]:
     """Return both ends of an interval, measured from where the first one began."""
-    _, ax, ay, bx, by = found
-    for x, y in ((ax, ay), (bx, by)):
-        assert math.hypot(x, y) == pytest.approx(1.0, abs=1e-12)
-    return cmath.phase(complex(ax, ay) / unit(begin)), cmath.phase(complex(bx, by) / unit(begin))
+    for end in (found.a, found.b):
+        assert abs(end) == pytest.approx(1.0, abs=1e-12)
+    return cmath.phase(found.a / unit(begin)), cmath.phase(found.b / unit(begin))
 
 
 def check(found, begin: float, kept: list[float], step: float) -> None:
     """The interval holds every sample that passes, and ends within one step of them."""
-    if not found[0]:
+    if not found.exists:
         assert not kept
         return
     low, high = angles_of(found, begin)
@@ -58,9 +57,9 @@ def check(found, begin: float, kept: list[float], step: float) -> None:
 def test_turns_are_those_of_complex_numbers(sixths):
     vector = complex(0.3, -1.7)
     turned = vector * SIXTH**sixths
-    found = arc_kernels.turn(vector.real, vector.imag, sixths)
-    assert complex(*found) == pytest.approx(turned, abs=1e-14)
-    assert arc_kernels.norm(*found) == pytest.approx(abs(vector), rel=1e-15)
+    found = arc_kernels.turn(vector, sixths)
+    assert found == pytest.approx(turned, abs=1e-14)
+    assert arc_kernels.norm(found) == pytest.approx(abs(vector), rel=1e-15)
 
 
 def test_common_parts_hold_the_directions_of_both():
@@ -69,11 +68,10 @@ def test_common_parts_hold_the_directions_of_both():
     for _ in range(3 * TRIALS):
         begin, width, samples = drawn(rng)
         other, other_width = begin + rng.uniform(-1.3, 1.3), min(rng.uniform(0.0, 1.4), math.pi / 3)
-        ends = [unit(begin), unit(begin + width), unit(other), unit(other + other_width)]
         shift = other - begin
         kept = [t for t in samples if shift <= t <= shift + other_width]
-        found = arc_kernels.meet(*parts(*ends))
-        outcomes.append(found[0])
+        found = arc_kernels.meet(arc(begin, width), arc(other, other_width))
+        outcomes.append(found.exists)
         check(found, begin, kept, width / 399)
     assert 0.2 < np.mean(outcomes) < 0.8
 
@@ -90,7 +88,7 @@ def test_cuts_keep_the_directions_that_pass(least):
         c = rng.uniform(0.0, 1.5)
         sides = [dot(w, unit(begin + t)) - c for t in samples]
         kept = [t for t, side in zip(samples, sides, strict=True) if (side >= 0) == least]
-        found = cut(*parts(w), c, *parts(unit(begin), unit(begin + width)))
+        found = cut(w, c, arc(begin, width))
         kind = "whole" if len(kept) == len(samples) else "part" if kept else "empty"
         outcomes[kind] += 1
         check(found, begin, kept, width / 399)
@@ -99,8 +97,21 @@ def test_cuts_keep_the_directions_that_pass(least):
 
 def test_no_length_is_at_most_a_negative_number():
     for angle in np.linspace(-0.5, 0.5, 11):
-        ends = parts(unit(angle), unit(angle + 0.5))
-        assert not arc_kernels.keep_at_most(1.0, 0.0, -1e-13, *ends)[0]
+        assert not arc_kernels.keep_at_most(1.0 + 0.0j, -1e-13, arc(angle, 0.5)).exists
+
+
+def test_of_nothing_nothing_is_kept():
+    quartet = swap_kernels.Quartet(*[1.0 + 0.0j] * 5)
+    assert not arc_kernels.keep_at_least(1.0 + 0.0j, 0.0, arc_kernels.NOWHERE).exists
+    assert not arc_kernels.keep_at_most(1.0 + 0.0j, 2.0, arc_kernels.NOWHERE).exists
+    assert not swap_kernels.keep_unswapped(quartet, arc_kernels.NOWHERE).exists
+
+
+def test_products_and_directions_are_those_of_complex_numbers():
+    v, w = complex(0.3, -1.7), complex(-2.0, 0.4)
+    assert arc_kernels.dot(v, w) == pytest.approx(dot(v, w))
+    assert arc_kernels.cross(v, w) == pytest.approx((v.conjugate() * w).imag)
+    assert arc_kernels.unit(v) == pytest.approx(v / abs(v))
 
 
 def test_swapped_directions_are_cut_off_and_no_others():
@@ -119,9 +130,8 @@ def test_swapped_directions_are_cut_off_and_no_others():
             return swap_kernels.swap_gain(*(dot(w, unit(begin + t)) for w in vectors))
 
         gains = [gain(t) > swap_kernels.CLEAR for t in samples]
-        ends = parts(unit(begin), unit(begin + width))
-        found = swap_kernels.keep_unswapped(*parts(*vectors), *ends)
-        if not found[0]:
+        found = swap_kernels.keep_unswapped(swap_kernels.Quartet(*vectors), arc(begin, width))
+        if not found.exists:
             outcomes["empty"] += 1
             assert all(gains)
             continue

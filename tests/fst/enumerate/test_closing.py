@@ -34,9 +34,7 @@ def test_lunes_against_all_terminals(grown):
             p = grown.z[skip[0]] if skip[0] >= 0 else p
         length = abs(p - q)
         farther = [max(abs(z - p), abs(z - q)) for t, z in enumerate(grown.z) if t not in skip]
-        excess = lune_kernels.lune_excess(
-            grown.points, grown.cells, grown.frame, p.real, p.imag, q.real, q.imag, *skip
-        )
+        excess = lune_kernels.lune_excess(grown.ground, p, q, *skip)
         if min(farther) < length - LOOSE:
             assert excess == pytest.approx(length - min(farther), abs=1e-12)
         elif min(farther) > length + LOOSE:
@@ -55,7 +53,7 @@ def all_trees(grown: Grown):
                 yield row, root, grown.placed(row, way / abs(way))
 
 
-def test_closing_lengths(grown):
+def test_simpson_lines(grown):
     """A terminal closes a branch if it lies ahead and neither the edge nor the tree is long."""
     closed = refused = 0
     for row, root, node in all_trees(grown):
@@ -63,13 +61,13 @@ def test_closing_lengths(grown):
         way = grown.z[root] - top
         edge = abs(way) - abs(node.place - top)
         link = float(grown.bottleneck[grown.terminals(row), root].min())
-        bound = float(grown.shape[row, store.BOUND])
+        bound = float(grown.branch[row]["bound"])
         clear = [edge - store.MIN_EDGE, link - edge, bound + link - abs(way)]
         a, b = grown.interval(row)
         clear += [cross(a, way), cross(way, b), dot(a, way)]
         if min(map(abs, clear)) < LOOSE:
             continue
-        found = closing_kernels.closing_length(grown.shape, row, root, link)
+        found = closing_kernels.simpson_line(grown.branch[row], grown.z[root], link)
         expected = abs(way) if min(clear) > 0 else -1.0
         assert found == pytest.approx(expected, rel=1e-12)
         closed, refused = closed + (found > 0), refused + (found < 0)
@@ -85,26 +83,31 @@ def test_splitting_in_the_root(grown):
             own = frozenset((*grown.terminals(child), root))
             direct = abs(grown.z[child] - grown.z[root]) if grown.size(child) == 1 else math.inf
             expected += min(direct, grown.known.get(own, math.inf))
-        arrays = (grown.shape, grown.link, grown.members, *grown.run.trees)
-        assert closing_kernels.split_cost(*arrays, row, root) == pytest.approx(expected)
+        cost = closing_kernels.split_cost(grown.forest, grown.trees, row, root)
+        assert cost == pytest.approx(expected)
         finite += math.isfinite(expected)
     assert finite > 10
 
 
+def drawn(grown: Grown, row: int, root: int, drawing: rebuild_kernels.Drawing) -> float:
+    """Draw a closed branch; return the length of its tree."""
+    ground, stack = grown.ground, grown.scratch.stack
+    return rebuild_kernels.place_tree(ground.points, grown.forest, stack, row, root, drawing)
+
+
 def test_placed_trees_are_melzaks(grown):
-    spots, ends, below = np.empty((60, 2)), np.empty((60, 2), np.int64), np.empty(60, np.int64)
+    drawing = rebuild_kernels.new_drawing(30)
     placed = 0
     for row, root, node in itertools.islice(all_trees(grown), 0, None, 3):
-        total = rebuild_kernels.place_tree(
-            grown.points, grown.shape, grown.link, grown.members, grown.stack, row, root,
-            spots, ends, below,
-        )  # fmt: skip
+        total = drawn(grown, row, root, drawing)
         size = grown.size(row)
         own = [*grown.terminals(row), root]
         expected = sorted(
             (round(v.place.real, 9), round(v.place.imag, 9)) for v in node.vertices() if v.children
         )
-        found = [complex(x, y) for x, y in spots[: 2 * size]]
+        found = drawing.spots[: 2 * size].tolist()
+        edges = drawing.edges[: 2 * size - 1].tolist()
+        ends = np.array([(parent, vertex) for parent, vertex, _ in edges])
         assert found[: size + 1] == pytest.approx([grown.z[t] for t in own])
         steiner = sorted((round(v.real, 9), round(v.imag, 9)) for v in found[size + 1 :])
         assert np.allclose(steiner, expected, atol=1e-8)
@@ -112,15 +115,13 @@ def test_placed_trees_are_melzaks(grown):
         pairs = [*node.edges(), (Node(grown.z[root], frozenset(), root), node)]
         links = {frozenset(nearest_of(found, v.place) for v in pair) for pair in pairs}
         if min(abs(a - b) for a, b in itertools.combinations(found, 2)) > LOOSE:
-            assert {frozenset(edge) for edge in ends[: 2 * size - 1].tolist()} == links
-        for (_, vertex), under in zip(ends[: 2 * size - 1], below[: 2 * size - 1], strict=True):
-            side = {t for t in own if is_below(ends[: 2 * size - 1], vertex, own.index(t))}
-            assert set(grown.terminals(int(under))) == side
+            assert {frozenset(edge) for edge in ends.tolist()} == links
+        for _, vertex, under in edges:
+            side = {t for t in own if is_below(ends, vertex, own.index(t))}
+            assert set(grown.terminals(under)) == side
             others = [t for t in own if t not in side]
             cheapest = grown.bottleneck[np.ix_(sorted(side), others)].min()
-            link = rebuild_kernels.side_link(
-                grown.gaps, grown.link, grown.members, row, root, int(under)
-            )
+            link = rebuild_kernels.side_link(grown.ground.gaps, grown.forest, row, root, under)
             assert link == pytest.approx(cheapest, rel=1e-12)
         placed += 1
     assert placed > 20
@@ -142,24 +143,20 @@ def is_below(edges: np.ndarray, vertex: int, other: int) -> bool:
 
 def test_final_tests_against_all_pairs(grown):
     """Edges, shortcuts between vertices and lunes of closed trees, looked at one by one."""
-    spots, ends, below = np.empty((60, 2)), np.empty((60, 2), np.int64), np.empty(60, np.int64)
+    drawing = rebuild_kernels.new_drawing(30)
     verdicts = []
     for row, root, node in all_trees(grown):
         size = grown.size(row)
         tree = Node(grown.z[root], node.terminals | {root}, root, [node])
         if abs(tree.length() - abs(grown.z[root] - grown.circle(row)[0])) > 1e-9:
             continue  # edges that cross: closing would have refused it
-        rebuild_kernels.place_tree(
-            grown.points, grown.shape, grown.link, grown.members, grown.stack, row, root,
-            spots, ends, below,
-        )  # fmt: skip
+        drawn(grown, row, root, drawing)
         clear = clearances(grown, tree)
         if min(map(abs, clear)) < LOOSE:
             continue
         needed = rebuild_kernels.tree_may_be_needed(
-            grown.points, grown.gaps, grown.cells, grown.frame, grown.link, grown.members,
-            row, root, spots, ends, below, np.zeros((2 * size, 2 * size)),
-        )  # fmt: skip
+            grown.ground, grown.forest, row, root, drawing, np.zeros((2 * size, 2 * size))
+        )
         assert needed == (min(clear) > 0)
         verdicts.append(needed)
     assert len(verdicts) > 10
@@ -202,9 +199,7 @@ def test_closed_trees_that_are_better_swapped(grown):
             for child in node.children
             if child.children
         )
-        found = swap_kernels.is_better_swapped(
-            grown.shape, grown.link, row, grown.points[root, 0], grown.points[root, 1]
-        )
+        found = swap_kernels.is_better_swapped(grown.branch, row, grown.z[root])
         assert found == expected
         verdicts.append(found)
     assert sum(verdicts) > 2

@@ -22,12 +22,13 @@ def minimax(points: np.ndarray) -> np.ndarray:
     return widest
 
 
-def prepared(points: np.ndarray):
+def prepared(points: np.ndarray) -> tuple[np.ndarray, ground.Ground]:
     """Return the points in merge order and what stands on them."""
     edges, lengths = ground.spanning_tree(points)
     order, gaps = ground.merge_order(len(points), edges, lengths)
-    ordered = points[order]
-    return ordered, *ground.prepare_ground(ordered, gaps)
+    made = ground.prepare_ground(points, order, gaps)
+    np.testing.assert_array_equal(made.points.view(np.float64).reshape(-1, 2), points[order])
+    return points[order], made
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 12, 40])
@@ -67,27 +68,28 @@ def test_grids_hold_every_terminal_where_it_is_looked_for(n, shape):
         points[:, 1] *= 1e-6
     if shape == "clusters":
         points = np.sign(points) * 0.9 + 1e-4 * points
-    ordered, _, cells, frame = prepared(points)
-    columns = int(frame[ground.COLUMNS])
-    count = int(frame[ground.COLUMNS] * frame[ground.ROWS])
+    ordered, made = prepared(points)
+    grid, cells = made.grid, made.grid.cells
+    count = grid.columns * grid.rows
     assert cells[0] == count + 1
     assert sorted(cells[count + 1 :].tolist()) == list(range(n))
     for _ in range(60):
         x, y = 2.6 * rng.random(2) - 1.3
         reach = rng.uniform(0.0, 1.0)
-        low, high = (ground.column_of(x + side, frame) for side in (-reach, reach))
+        corners = complex(x - reach, y - reach), complex(x + reach, y + reach)
+        box = ground.cells_between(*corners, grid)
         found = set()
-        for row in range(ground.row_of(y - reach, frame), ground.row_of(y + reach, frame) + 1):
-            first, last = cells[row * columns + low], cells[row * columns + high + 1]
+        for row in range(box.low, box.high):
+            first, last = (cells[row * grid.columns + side] for side in (box.left, box.right))
             found |= set(cells[first:last].tolist())
         near = np.flatnonzero((np.abs(ordered - (x, y)) <= reach).all(axis=1))
         assert set(near.tolist()) <= found
-    assert frame[ground.LONGEST] == pytest.approx(minimax(ordered).max(), rel=1e-14)
+    assert made.longest == pytest.approx(minimax(ordered).max(), rel=1e-14)
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 256, 997, 1000])
 def test_a_scattering_step_visits_every_terminal(n):
-    step = int(ground.scattering_step(n))
+    step = ground.scattering_step(n)
     assert {k * step % n for k in range(n)} == set(range(n))
 
 
@@ -99,7 +101,7 @@ def test_cells_are_sorted_by_counting():
 
 
 def test_keys_name_sets():
-    keys = [int(ground.set_key(t)) for t in range(5000)]
+    keys = [int(store.set_key(t)) for t in range(5000)]
     assert len(set(keys)) == 5000
     few = keys[:14]
     sums = {sum(few[t] for t in range(14) if mask >> t & 1) % 2**64 for mask in range(1 << 14)}
@@ -111,20 +113,19 @@ class Sets:
 
     def __init__(self, sets: list[list[int]]) -> None:
         self.sets = [sorted(one) for one in sets]
-        self.link = np.zeros((len(sets), store.LINK_COLUMNS), np.int64)
+        self.branches = np.zeros(max(len(sets), N), store.BRANCH)
         self.members = np.array([t for one in self.sets for t in one] + [0] * 100, np.int64)
-        at = 0
-        for row, one in zip(self.link, self.sets, strict=True):
-            row[store.SIZE], row[store.START] = len(one), at
-            row[store.KEY] = key_of(one)
+        self.used = 0
+        for row, one in zip(self.branches, self.sets, strict=False):
+            row["size"], row["start"], row["key"] = len(one), self.used, key_of(one)
             for t in one:
-                row[store.MASK] |= 1 << (t % store.MASK_BITS)
-            at += len(one)
-        self.used = at
+                row["mask"] |= 1 << (t % store.MASK_BITS)
+            self.used += len(one)
+        self.forest = store.Forest(self.branches, self.members)
 
 
 def key_of(terminals) -> int:
-    total = sum(int(ground.set_key(t)) for t in terminals) % 2**64
+    total = sum(int(store.set_key(t)) for t in terminals) % 2**64
     return total - 2**64 if total >= 2**63 else total
 
 
@@ -141,37 +142,31 @@ def test_known_trees_are_found_by_their_sets():
     sets = [sorted(one) for one in random_sets(rng, 300, N) if max(one) < N - 1]
     roots = [int(rng.integers(max(one) + 1, N)) for one in sets]
     stored = Sets(sets)
-    tree_link, table = np.zeros((len(sets), 3), np.int64), np.zeros(512, np.int64)
+    trees = store.Trees(np.zeros(len(sets), store.TREE), np.zeros(512, np.int64))
     known: dict[frozenset[int], int] = {}
     for branch, (one, root) in enumerate(zip(sets, roots, strict=True)):
         whole = frozenset((*one, root))
         key = key_of(whole)
-        arrays = (tree_link, table, stored.link, stored.members)
-        assert store.find_tree(*arrays, key, branch, root) == known.get(whole, -1)
+        assert store.find_tree(trees, stored.forest, key, branch, root) == known.get(whole, -1)
         for extra in rng.integers(0, N, 5).tolist():  # also as a part and one of its terminals
             rest = [t for t in one if t != extra]
             if extra not in one or not rest:
                 continue
             other = Sets([*sets, rest])
-            found = store.find_tree(
-                tree_link, table, other.link, other.members, key_of(one), len(sets), extra
-            )
+            found = store.find_tree(trees, other.forest, key_of(one), len(sets), extra)
             assert found == known.get(frozenset(one), -1)
-        none = store.find_tree(*arrays, key_of(one), branch, -1)
+        none = store.find_tree(trees, stored.forest, key_of(one), branch, -1)
         assert none == known.get(frozenset(one), -1)
         if whole not in known:
             number = known[whole] = len(known)
-            tree_link[number] = branch, root, key
-            store.insert_key(table, key, number)
+            trees.items[number] = branch, root, key, 0.0
+            store.insert_key(trees.table, key, number)
     assert len(known) > 150
-    again = np.zeros(1024, np.int64)
-    store.rehash(tree_link, again, len(known))
+    again = store.hashed(trees.items, len(known))
+    assert len(again.table) == 2 ** math.ceil(math.log2(2 * len(sets)))
     for branch, (one, root) in enumerate(zip(sets, roots, strict=True)):
         whole = frozenset((*one, root))
-        found = store.find_tree(
-            tree_link, again, stored.link, stored.members, key_of(whole), branch, root
-        )
-        assert found == known[whole]
+        assert store.find_tree(again, stored.forest, key_of(whole), branch, root) == known[whole]
 
 
 def test_sets_are_the_same_only_if_they_are():
@@ -182,8 +177,7 @@ def test_sets_are_the_same_only_if_they_are():
         root = max(mine) + 1
         for extra in (-1, *(t for t in range(6) if t not in yours)):
             same = {*mine, root} == {*yours, *([extra] if extra >= 0 else [])}
-            arrays = (stored.link, stored.members)
-            assert store.same_set(*arrays, other, root, branch, extra) == same
+            assert store.same_set(stored.forest, other, root, branch, extra) == same
 
 
 @pytest.mark.parametrize("n", [N, 150])
@@ -194,17 +188,18 @@ def test_disjoint_sets(n):
     stored = Sets(sets)
     exact = n <= store.MASK_BITS
     found = [
-        store.disjoint(stored.link, stored.members, a, b, exact)
-        == (not set(sets[a]) & set(sets[b]))
+        store.disjoint(stored.forest, a, b, exact) == (not set(sets[a]) & set(sets[b]))
         for a, b in itertools.product(range(60), repeat=2)
     ]
     assert all(found)
+    for a, t in itertools.product(range(60), range(n)):
+        assert store.is_member(stored.forest, a, t, exact) == (t in sets[a])
 
 
 def test_links_between_sets_against_all_pairs():
     rng = np.random.default_rng(3)
     points = 2.0 * rng.random((N, 2)) - 1.0
-    ordered, gaps, _, _ = prepared(points)
+    ordered, made = prepared(points)
     widest = minimax(ordered)
     for _ in range(200):
         terminals = rng.permutation(N)
@@ -212,23 +207,19 @@ def test_links_between_sets_against_all_pairs():
         left, right = terminals[: sizes[0]].tolist(), terminals[sizes[0] : sizes.sum()].tolist()
         stored = Sets([left, right])
         between = widest[np.ix_(left, right)]
-        assert store.link_cost(gaps, stored.link, stored.members, 0, right[0]) == pytest.approx(
-            between[:, 0].min(), rel=1e-14
-        )
-        assert store.link_cost(gaps, stored.link, stored.members, 0, left[0]) == 0.0
-        quick = store.quick_link(gaps, stored.link, stored.members, 0, 1)
+        cost = store.link_cost(made.gaps, stored.forest, 0, right[0])
+        assert cost == pytest.approx(between[:, 0].min(), rel=1e-14)
+        assert store.link_cost(made.gaps, stored.forest, 0, left[0]) == 0.0
+        quick = store.quick_link(made.gaps, stored.forest, 0, 1)
         assert np.isclose(between, quick, rtol=1e-14).any()
-        shape = np.full((N, store.SHAPE_COLUMNS), -1.0)
-        nearest, spanning = store.merge_members(
-            gaps, shape, stored.link, stored.members, 0, 1, stored.used
-        )
+        nearest, spanning = store.merge_members(made.gaps, stored.forest, 0, 1, stored.used)
         union = sorted(left + right)
         assert stored.members[stored.used : stored.used + len(union)].tolist() == union
         assert nearest == pytest.approx(between.min(), rel=1e-14)
         assert spanning == pytest.approx(spanning_length(widest, union), rel=1e-13)
         for side, near in ((left, between.min(axis=1)), (right, between.min(axis=0))):
             for t, expected in zip(side, near, strict=True):
-                assert shape[t, store.NEAR] == pytest.approx(expected, rel=1e-14)
+                assert stored.branches[t]["near"] == pytest.approx(expected, rel=1e-14)
 
 
 def spanning_length(distance: np.ndarray, terminals: list[int]) -> float:

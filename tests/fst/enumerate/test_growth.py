@@ -12,15 +12,9 @@ import math
 import numpy as np
 import pytest
 
-from deepsteiner.fst.enumerate.complete import (
-    bottleneck_kernels,
-    branch_kernels,
-    growth_kernels,
-    lune_kernels,
-    reach_kernels,
-)
+from deepsteiner.fst.enumerate.complete import branch_kernels, growth_kernels, lune_kernels
 from deepsteiner.fst.enumerate.complete import forest_kernels as store
-from grown import LOOSE, SIXTH, Grown, Node, cross, dot, grown_from, is_swappable, parts_of
+from grown import LOOSE, SIXTH, Grown, Node, cross, dot, grown_from, is_swappable
 from melzak import spanning
 
 
@@ -50,25 +44,25 @@ def test_what_is_stored_about_a_branch(grown):
     """Its circle, its middle direction and place, how far the place moves, its terminals."""
     for row in grown.branches:
         top, centre = grown.circle(row)
-        shape = grown.shape[row]
-        assert complex(shape[store.EX], shape[store.EY]) == pytest.approx(top, abs=1e-12)
-        assert complex(shape[store.CX], shape[store.CY]) == pytest.approx(centre, abs=1e-12)
+        own = grown.branch[row]
+        assert own["equilateral"] == pytest.approx(top, abs=1e-12)
+        assert own["centre"] == pytest.approx(centre, abs=1e-12)
         a, b = grown.interval(row)
         middle = (a + b) / abs(a + b)
-        assert complex(shape[store.UX], shape[store.UY]) == pytest.approx(middle, abs=1e-12)
+        assert own["middle"] == pytest.approx(middle, abs=1e-12)
         half = cmath.phase(b / a) / 2
-        assert shape[store.WIDTH] == pytest.approx(half, abs=1e-7)
-        assert shape[store.COS] == pytest.approx(math.cos(half), abs=1e-9)
-        assert shape[store.SIN] == pytest.approx(math.sin(half), abs=1e-7)
-        assert cmath.exp(1j * shape[store.ANGLE]) == pytest.approx(middle, abs=1e-9)
+        assert own["width"] == pytest.approx(half, abs=1e-7)
+        assert own["cosine"] == pytest.approx(math.cos(half), abs=1e-9)
+        assert own["sine"] == pytest.approx(math.sin(half), abs=1e-7)
+        assert cmath.exp(1j * own["angle"]) == pytest.approx(middle, abs=1e-9)
         place = grown.placed(row, middle).place
-        assert complex(shape[store.MX], shape[store.MY]) == pytest.approx(place, abs=1e-9)
+        assert own["place"] == pytest.approx(place, abs=1e-9)
         for u in grown.samples(row):
-            assert abs(grown.placed(row, u).place - place) <= shape[store.SPREAD] + LOOSE
+            assert abs(grown.placed(row, u).place - place) <= own["spread"] + LOOSE
         one, two = (grown.terminals(child) for child in grown.children(row))
         assert grown.terminals(row) == sorted(one + two)
         assert not set(one) & set(two)
-        assert grown.link[row, store.MASK] == sum(1 << t for t in one + two)
+        assert own["mask"] == sum(1 << t for t in one + two)
 
 
 def test_bounds_are_the_cheapest_known_ways_to_reconnect(grown):
@@ -76,21 +70,21 @@ def test_bounds_are_the_cheapest_known_ways_to_reconnect(grown):
         own, pair = grown.terminals(row), grown.children(row)
         left, right = (grown.terminals(child) for child in pair)
         between = grown.bottleneck[np.ix_(left, right)].min()
-        bounds = [float(grown.shape[child, store.BOUND]) for child in pair]
+        bounds = [float(grown.branch[child]["bound"]) for child in pair]
         ways = [spanning(grown.bottleneck, own), sum(bounds) + between]
         ways.append(grown.known.get(frozenset(own), math.inf))
         for part, other, bound in ((left, right, bounds[1]), (right, left, bounds[0])):
             if len(part) > 1:
                 ways += [grown.known.get(frozenset((*part, t)), math.inf) + bound for t in other]
-        assert grown.shape[row, store.BOUND] == pytest.approx(min(ways), rel=1e-12, abs=1e-15)
+        assert grown.branch[row]["bound"] == pytest.approx(min(ways), rel=1e-12, abs=1e-15)
 
 
 def test_no_needed_edge_is_longer_than_the_reach(grown):
     """Beyond it, some terminal is nearer to the far end, and hangs on the near side."""
-    longest = float(grown.frame[bottleneck_kernels.LONGEST])
+    longest = grown.ground.longest
     shorter = 0
     for row in range(grown.count):
-        reach = float(grown.shape[row, store.REACH])
+        reach = float(grown.branch[row]["reach"])
         assert reach <= longest
         if reach == longest or row < grown.n:
             continue
@@ -110,17 +104,15 @@ def test_no_needed_edge_is_longer_than_the_reach(grown):
 def test_partners_are_found_wherever_they_are(grown):
     """All pairs are tried: those that can be joined must be among the ones looked up."""
     found = np.empty(grown.count, np.int64)
-    shape, link, members = grown.shape.copy(), grown.link.copy(), grown.members.copy()
-    first, lines, items, spots, filters, extent = grown.run.levels
-    used = int(grown.run.state[growth_kernels.MEMBER_COUNT])
+    ground, levels, scratch, forest = grown.ground, grown.levels, grown.scratch, grown.copied()
+    first = levels.first
     joined = 0
     for one in range(grown.count):
         for smaller in range(1, grown.size(one) + 1):
-            for is_left in (True, False):
-                hits, _, _ = growth_kernels.partners(
-                    shape, link, members, grown.frame, first, lines, items, spots, filters,
-                    extent, one, smaller, is_left, True, found,
-                )  # fmt: skip
+            for swap in (0, 1):
+                hits = growth_kernels.partners(
+                    ground, forest, levels, one, smaller, swap, found
+                ).hits
                 looked_up = set(found[:hits].tolist())
                 assert len(looked_up) == hits
                 lowest = one + 1 if smaller == grown.size(one) else 0
@@ -128,17 +120,13 @@ def test_partners_are_found_wherever_they_are(grown):
                     if set(grown.terminals(one)) & set(grown.terminals(two)):
                         assert two not in looked_up
                         continue
-                    pair = (one, two) if is_left else (two, one)
-                    alive, *interval = branch_kernels.merge(
-                        grown.gaps, shape, link, members, grown.stack, *grown.run.trees,
-                        *pair, grown.count, used,
-                    )  # fmt: skip
-                    if alive and lune_kernels.march(
-                        grown.points, grown.gaps, grown.cells, grown.frame, shape, link, members,
-                        grown.stack, grown.work, grown.count, *interval,
-                    ):  # fmt: skip
-                        ends = parts_of(shape[grown.count])
-                        if within_reach(grown, pair, ends):
+                    pair = (one, two) if swap == 0 else (two, one)
+                    arc = branch_kernels.merge(
+                        ground, forest, grown.trees, scratch.stack, *pair, grown.count, grown.used
+                    )
+                    if arc.exists and lune_kernels.march(ground, forest, scratch, grown.count, arc):
+                        own = forest.branches[grown.count]
+                        if within_reach(grown, pair, (own["a"].item(), own["b"].item())):
                             joined += 1
                             assert two in looked_up
     assert joined > grown.n
@@ -150,19 +138,19 @@ def test_siblings_are_in_the_box_they_are_looked_for_in(grown, is_left):
     turn = SIXTH if is_left else SIXTH.conjugate()
     touched = 0
     for row in range(grown.count):
-        own = float(grown.shape[row, store.REACH])
+        own = float(grown.branch[row]["reach"])
         ways = [cmath.exp(1j * t) for t in np.linspace(0.0, 2 * math.pi, 73)]
         for reach, spread in ((0.4, 0.0), (0.1, 0.05)):
-            x_low, x_high, y_low, y_high = growth_kernels.partner_box(
-                grown.shape, row, is_left, reach, spread
+            low, high = growth_kernels.partner_box(
+                grown.branch[row], 0 if is_left else 1, reach, spread
             )
             for u in grown.samples(row) if row >= grown.n else ways:
                 start = grown.placed(row, u).place
                 for one, two, way in itertools.product((0.0, own), (0.0, reach), ways[::6]):
                     place = start + one * u + two * turn * u + spread * way
-                    assert x_low - LOOSE <= place.real <= x_high + LOOSE
-                    assert y_low - LOOSE <= place.imag <= y_high + LOOSE
-                    touched += min(place.real - x_low, x_high - place.real) < 0.02
+                    assert low.real - LOOSE <= place.real <= high.real + LOOSE
+                    assert low.imag - LOOSE <= place.imag <= high.imag + LOOSE
+                    touched += min(place.real - low.real, high.real - place.real) < 0.02
     assert touched > 0
 
 
@@ -172,9 +160,7 @@ def within_reach(grown: Grown, pair: tuple[int, int], ends: tuple[complex, compl
     for t in np.linspace(0.0, 1.0, 33):
         node = grown.placed(-1, ends[0] * cmath.exp(1j * width * t), pair)
         edges = [abs(node.place - child.place) for child in node.children]
-        if all(
-            edge <= grown.shape[row, store.REACH] for row, edge in zip(pair, edges, strict=True)
-        ):
+        if all(edge <= grown.branch[row]["reach"] for row, edge in zip(pair, edges, strict=True)):
             return True
     return False
 
@@ -198,7 +184,7 @@ def reasons(grown: Grown, node: Node) -> list[str]:
         edge = abs(node.place - child.place)
         if edge > between - LOOSE:
             found.append("a new edge is longer than a link between the sides")
-        bound = float(grown.shape[child.row, store.BOUND])
+        bound = float(grown.branch[child.row]["bound"])
         if child.children and child.length() + edge > bound + between - LOOSE:
             found.append("a side can be reconnected at less cost")
         if not child.children:
@@ -211,7 +197,7 @@ def reasons(grown: Grown, node: Node) -> list[str]:
             edge = abs(parent.place - low.place)
             if edge > limit - LOOSE:
                 found.append("an inner edge is longer than a link across")
-            bound = float(grown.shape[low.row, store.BOUND])
+            bound = float(grown.branch[low.row]["bound"])
             if low.children and low.length() + edge > limit + bound - LOOSE:
                 found.append("an inner part can be reconnected at less cost")
         sibling = next(one for one in node.children if one is not child)
@@ -232,8 +218,7 @@ def beyond(node: Node, sibling: Node) -> list[complex]:
 
 def test_directions_are_dropped_for_a_reason(grown):
     """Joining two branches keeps each direction that both allow, unless something forbids it."""
-    shape, link, members = grown.shape.copy(), grown.link.copy(), grown.members.copy()
-    used = int(grown.run.state[growth_kernels.MEMBER_COUNT])
+    forest = grown.copied()
     rng = np.random.default_rng(0)
     seen: set[str] = set()
     kept = 0
@@ -242,11 +227,9 @@ def test_directions_are_dropped_for_a_reason(grown):
         total = sum(map(grown.size, pair))
         if set(grown.terminals(pair[0])) & set(grown.terminals(pair[1])) or total > 6:
             continue
-        alive, ax, ay, bx, by = branch_kernels.merge(
-            grown.gaps, shape, link, members, grown.stack, *grown.run.trees,
-            *pair, grown.count, used,
-        )  # fmt: skip
-        a, b = complex(ax, ay), complex(bx, by)
+        alive, a, b = branch_kernels.merge(
+            grown.ground, forest, grown.trees, grown.scratch.stack, *pair, grown.count, grown.used
+        )
         top, _ = grown.circle(-1, pair)
         for u in [cmath.exp(1j * t) for t in np.linspace(-math.pi, math.pi, 181)]:
             if all(grown.size(row) == 1 for row in pair):
@@ -291,7 +274,7 @@ def nearest(grown: Grown, terminals: frozenset[int], place: complex) -> float:
 def turn_is_blocked(grown: Grown, row: int, u: complex) -> bool:
     node = grown.placed(row, u)
     to = [nearest(grown, child.terminals, node.place) for child in node.children]
-    if node.length() - grown.shape[row, store.BOUND] - min(to) > -LOOSE:
+    if node.length() - grown.branch[row]["bound"] - min(to) > -LOOSE:
         return True
     for side, child in enumerate(node.children):
         edge = abs(node.place - child.place)
@@ -321,7 +304,7 @@ def inside_is_blocked(grown: Grown, row: int, u: complex) -> bool:
     return any(lune_is_taken(grown, a, b) for a, b in node.edges() if a is not node)
 
 
-def ahead_is_blocked(grown: Grown, row: int, u: complex) -> bool:
+def wedge_is_blocked(grown: Grown, row: int, u: complex) -> bool:
     node = grown.placed(row, u)
     ways = [z - node.place for t, z in enumerate(grown.z) if t not in node.terminals]
     left = any(cross(u, w) >= LOOSE and cross(u / SIXTH, w) <= -LOOSE for w in ways)
@@ -330,23 +313,18 @@ def ahead_is_blocked(grown: Grown, row: int, u: complex) -> bool:
 
 
 def ruled_out(grown: Grown, kind: str, row: int, u: complex) -> float:
-    points, cells, frame = grown.points, grown.cells, grown.frame
-    shape, link, members = grown.shape, grown.link, grown.members
+    ground, forest = grown.ground, grown.forest
     if kind == "turn":
-        return lune_kernels.blocked_turn(
-            points, cells, frame, shape, link, members, row, u.real, u.imag
-        )
+        return lune_kernels.blocked_turn(ground, forest, row, u)
     if kind == "inside":
-        return lune_kernels.blocked_inside(
-            points, cells, frame, shape, link, grown.stack, grown.work, row, u.real, u.imag
-        )
-    return lune_kernels.blocked_ahead(points, frame, shape, link, members, row, u.real, u.imag)
+        return lune_kernels.blocked_inside(ground, forest.branches, grown.scratch, row, u)
+    return lune_kernels.blocked_wedge(ground, forest, row, u)
 
 
-@pytest.mark.parametrize("kind", ["turn", "inside", "ahead"])
+@pytest.mark.parametrize("kind", ["turn", "inside", "wedge"])
 def test_angles_are_ruled_out_for_a_reason(grown, kind):
     """Around a direction in which a branch cannot be left, none as near as said can be either."""
-    blocked = {"turn": turn_is_blocked, "inside": inside_is_blocked, "ahead": ahead_is_blocked}
+    blocked = {"turn": turn_is_blocked, "inside": inside_is_blocked, "wedge": wedge_is_blocked}
     rng = np.random.default_rng(1)
     found = 0
     for row in rng.permutation(list(grown.branches))[:150].tolist():
@@ -371,13 +349,14 @@ def test_among_many_terminals_only_what_is_sure_is_ruled_out():
     grown = Grown(2.0 * np.random.default_rng(0).random((900, 2)) - 1.0)
     assert grown.n > 2 * lune_kernels.AHEAD_SCAN
     free = 0
-    outer = np.abs(grown.shape[: grown.count, store.MX : store.MY + 1]).max(axis=1)
+    places = grown.branch["place"][: grown.count]
+    outer = np.maximum(np.abs(places.real), np.abs(places.imag))
     near_rim = np.flatnonzero((outer > 0.7) & (outer < 0.95))  # few terminals lie ahead
     for row in np.random.default_rng(1).permutation(near_rim[near_rim >= grown.n])[:200].tolist():
         for u in grown.samples(row, 5):
-            if not ahead_is_blocked(grown, row, u):
+            if not wedge_is_blocked(grown, row, u):
                 free += 1
-                assert ruled_out(grown, "ahead", row, u) <= 0.0
+                assert ruled_out(grown, "wedge", row, u) <= 0.0
     assert free > 100
 
 
@@ -393,13 +372,6 @@ def test_final_intervals_are_not_ruled_out_in_their_middle(grown):
     free = sum(
         ruled_out(grown, kind, row, grown.samples(row, 3)[1]) <= 0.0
         for row in grown.branches
-        for kind in ("turn", "ahead")
+        for kind in ("turn", "wedge")
     )
     assert free > len(grown.branches)
-
-
-def test_the_middle_of_two_directions():
-    for a, b in ((0.1, 0.3), (-3.1, 3.1), (2.0, 2.9)):
-        u, v = cmath.exp(1j * a), cmath.exp(1j * b)
-        x, y = reach_kernels.middle(u.real, u.imag, v.real, v.imag)
-        assert complex(x, y) == pytest.approx((u + v) / abs(u + v))

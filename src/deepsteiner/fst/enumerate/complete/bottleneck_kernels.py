@@ -1,11 +1,14 @@
-"""The ground a generation stands on: terminals in merge order, their bottleneck distances, a grid.
+"""The ground a generation stands on: terminals in merge order, bottleneck distances, a grid.
 
 The bottleneck Steiner distance b(i, j) of two terminals is the longest edge on their path in a
-minimum spanning tree. It is an ultrametric. When the terminals are numbered in the leaf order of
-Kruskal's merge tree, b(i, j) is the largest of the gaps between consecutive numbers from i to j,
-so a sparse table answers it in constant time, the cheapest link between two sorted terminal sets
-lies between neighbours of their merged order, and the minimum spanning tree of a set under b is
-the sum over its consecutive members.
+minimum spanning tree: no edge between them in a shortest tree is longer [1]. It is an ultrametric.
+When the terminals are numbered in the leaf order of Kruskal's merge tree, b(i, j) is the largest
+of the gaps between consecutive numbers from i to j, so a sparse table answers it in constant time,
+the cheapest link between two sorted terminal sets lies between neighbours of their merged order,
+and the minimum spanning tree of a set under b is the sum over its consecutive members.
+
+[1] P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact algorithm,
+    Networks 30 (1997).
 """
 
 from __future__ import annotations
@@ -16,33 +19,52 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ....core.tree_kernels import find
 from ...select.exact.prune_kernels import sorted_order
 from .arc_kernels import lean
 
 SMALL_GRID = 12
 """Up to this many terminals one cell holds everything: scanning beats hashing."""
-
+GOLDEN_PART = 0.38
+"""Steps of (nearly) this part of a whole turn scatter best: 1 minus the golden section."""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Complexes = NDArray[np.complex128]
+Records = NDArray[np.void]
 
-# entries of frame: corner, 1 / side of the cells (0: one cell), longest gap, columns, rows, and
-# a step through the terminals that visits all of them in a scattered order
-X_LOW, Y_LOW, SCALE, LONGEST, COLUMNS, ROWS, STRIDE = range(7)
-FRAME_ENTRIES = 7
+
+class Grid(NamedTuple):
+    """Square cells over the terminals; positions outside belong to the cells of the border."""
+
+    cells: Ints  # where the terminals of each cell begin, then the terminals, cell by cell
+    corner: complex
+    scale: float  # 1 / side of the cells (0: there is one cell)
+    columns: int
+    rows: int
+
+
+class Box(NamedTuple):
+    """Cells of a grid: a range of columns and one of rows, without their ends."""
+
+    left: int
+    right: int
+    low: int
+    high: int
 
 
 class Ground(NamedTuple):
     """What the tests need to know about the terminals, which are numbered in merge order."""
 
-    points: Floats  # (n, 2)
+    points: Complexes
     gaps: Floats  # (levels + 1, n) sparse table of maxima; the last row holds logarithms
-    cells: Ints  # per grid cell where its terminals begin, then the terminals, cell by cell
-    frame: Floats
+    grid: Grid
+    longest: float  # the longest gap, which no edge of a shortest tree exceeds
+    stride: int  # a step through the terminals that visits all of them in a scattered order
 
 
 @njit(cache=True, error_model="numpy")
-def spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def spanning_tree(points: Floats) -> tuple[Ints, Floats]:
     """Prim's minimum spanning tree on all pairs: edges and lengths, sorted by length."""
     n = len(points)
     edges = np.empty((max(n - 1, 0), 2), np.int64)
@@ -79,9 +101,7 @@ def spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArr
 
 
 @njit(cache=True, error_model="numpy")
-def merge_order(
-    n: int, edges: NDArray[np.int64], lengths: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def merge_order(n: int, edges: Ints, lengths: Floats) -> tuple[Ints, Floats]:
     """Leaf order of Kruskal's merge tree and the gaps between consecutive leaves."""
     root = np.arange(n)
     tail = np.arange(n)
@@ -89,13 +109,7 @@ def merge_order(
     count = np.ones(n, np.int64)
     gap_after = np.zeros(n)
     for e in range(n - 1):
-        a, b = edges[e, 0], edges[e, 1]
-        while root[a] != a:
-            root[a] = root[root[a]]
-            a = root[a]
-        while root[b] != b:
-            root[b] = root[root[b]]
-            b = root[b]
+        a, b = find(root, edges[e, 0]), find(root, edges[e, 1])
         if count[a] < count[b]:
             a, b = b, a
         # A set is named by its first leaf, so the second set is hung behind the first.
@@ -106,9 +120,7 @@ def merge_order(
         root[b] = a
     order = np.empty(n, np.int64)
     gaps = np.empty(max(n - 1, 0))
-    current = 0
-    while root[current] != current:
-        current = root[current]
+    current = find(root, int(np.int64(0)))
     for i in range(n):
         order[i] = current
         if i < n - 1:
@@ -118,9 +130,12 @@ def merge_order(
 
 
 @njit(cache=True, error_model="numpy")
-def prepare_ground(points: Floats, gap_list: Floats) -> tuple[Floats, Ints, Floats]:
-    """Sparse table of gaps, terminal grid and its frame, for points in merge order."""
+def prepare_ground(points: Floats, order: Ints, gap_list: Floats) -> Ground:
+    """Renumber points in merge order; make the sparse table of their gaps and their grid."""
     n = len(points)
+    places = np.empty(n, np.complex128)
+    for i in range(n):
+        places[i] = complex(points[order[i], 0], points[order[i], 1])
     levels = 1
     while 1 << levels < n:
         levels += 1
@@ -135,62 +150,75 @@ def prepare_ground(points: Floats, gap_list: Floats) -> tuple[Floats, Ints, Floa
             gaps[k, i] = max(gaps[k - 1, i], gaps[k - 1, i + half])
     for i in range(2, n):
         gaps[levels, i] = gaps[levels, i // 2] + 1.0
-    x_low, y_low = points[0, 0], points[0, 1]
-    x_high, y_high = x_low, y_low
-    for i in range(1, n):
-        x_low, x_high = min(x_low, points[i, 0]), max(x_high, points[i, 0])
-        y_low, y_high = min(y_low, points[i, 1]), max(y_high, points[i, 1])
+    return Ground(places, gaps, lay_grid(places), longest, scattering_step(n))
+
+
+@njit(cache=True, error_model="numpy")
+def lay_grid(places: Complexes) -> Grid:
+    """Sort places into cells, about as many as there are places."""
+    n = len(places)
+    x_low = x_high = places[0].real
+    y_low = y_high = places[0].imag
+    for z in places:
+        x_low, x_high = min(x_low, z.real), max(x_high, z.real)
+        y_low, y_high = min(y_low, z.imag), max(y_high, z.imag)
     width, height = max(x_high - x_low, 1e-300), max(y_high - y_low, 1e-300)
-    frame = np.zeros(FRAME_ENTRIES)
-    frame[X_LOW], frame[Y_LOW], frame[LONGEST] = x_low, y_low, longest
-    frame[COLUMNS], frame[ROWS], frame[STRIDE] = 1.0, 1.0, scattering_step(n)
+    scale, columns, rows = 0.0, 1, 1
     if n > SMALL_GRID:
         side = max(np.sqrt(width * height / n), max(width, height) / n)
-        frame[SCALE] = 1.0 / side
-        frame[COLUMNS] = min(n, np.floor(width / side) + 1.0)
-        frame[ROWS] = min(n, np.floor(height / side) + 1.0)
+        scale = 1.0 / side
+        columns, rows = min(n, int(width / side) + 1), min(n, int(height / side) + 1)
+    empty = Grid(np.empty(0, np.int64), complex(x_low, y_low), scale, columns, rows)
     cell = np.empty(n, np.int64)
     for i in range(n):
-        row = row_of(points[i, 1], frame)
-        cell[i] = row * int(frame[COLUMNS]) + column_of(points[i, 0], frame)
-    start, items = sort_into_cells(cell, int(frame[COLUMNS] * frame[ROWS]))
+        cell[i] = row_of(places[i].imag, empty) * columns + column_of(places[i].real, empty)
+    start, items = sort_into_cells(cell, columns * rows)
     cells = np.empty(len(start) + n, np.int64)
     for i in range(len(start)):
         cells[i] = start[i] + len(start)
     for i in range(n):
         cells[len(start) + i] = items[i]
-    return gaps, cells, frame
+    return Grid(cells, empty.corner, scale, columns, rows)
 
 
 @lean
-def scattering_step(n: int) -> float:
-    """A number near 0.38 n without a common divisor with n."""
-    step = max(1, int(0.38 * n))
+def scattering_step(n: int) -> int:
+    """A number near GOLDEN_PART of n without a common divisor with n."""
+    step = max(1, int(GOLDEN_PART * n))
     while True:  # n - 1 has no common divisor with n
         a, b = n, step
         while b != 0:
             a, b = b, a % b
         if a == 1:
-            return float(step)
+            return step
         step += 1
 
 
 @lean
-def column_of(x: float, frame: Floats) -> int:
+def column_of(x: float, grid: Grid) -> int:
     """Grid column of a position; what lies outside belongs to the border."""
-    return int(min(max((x - frame[X_LOW]) * frame[SCALE], 0.0), frame[COLUMNS] - 1.0))
+    return int(min(max((x - grid.corner.real) * grid.scale, 0.0), grid.columns - 1.0))
 
 
 @lean
-def row_of(y: float, frame: Floats) -> int:
+def row_of(y: float, grid: Grid) -> int:
     """Grid row of a position; what lies outside belongs to the border."""
-    return int(min(max((y - frame[Y_LOW]) * frame[SCALE], 0.0), frame[ROWS] - 1.0))
+    return int(min(max((y - grid.corner.imag) * grid.scale, 0.0), grid.rows - 1.0))
+
+
+@lean
+def cells_between(low: complex, high: complex, grid: Grid) -> Box:
+    """The cells of a rectangle, given by two opposite corners."""
+    return Box(
+        column_of(low.real, grid),
+        column_of(high.real, grid) + 1,
+        row_of(low.imag, grid),
+        row_of(high.imag, grid) + 1,
+    )
 
 
 @njit(cache=True, error_model="numpy")
-def sort_into_cells(
-    cells: NDArray[np.int64], cell_count: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def sort_into_cells(cells: Ints, cell_count: int) -> tuple[Ints, Ints]:
     """Counting sort: offsets per cell and the item numbers cell by cell."""
     start = np.zeros(cell_count + 1, np.int64)
     for c in cells:
@@ -212,12 +240,3 @@ def bottleneck(gaps: Floats, i: int, j: int) -> float:
     a = gaps[k, i]
     b = gaps[k, j - (1 << k)]
     return float(a if a > b else b)
-
-
-@lean
-def set_key(terminal: int) -> int:
-    """Well spread 64-bit number of a terminal (splitmix64); sums of them name terminal sets."""
-    z = np.uint64(0x9E3779B97F4A7C15) * np.uint64(terminal + 1)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return int(np.int64(z ^ (z >> np.uint64(31))))

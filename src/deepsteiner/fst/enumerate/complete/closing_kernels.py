@@ -2,161 +2,106 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numba import njit
 
-from .arc_kernels import lean, norm
-from .bottleneck_kernels import COLUMNS, Floats, Ints, bottleneck, column_of, row_of
-from .forest_kernels import (
-    AX,
-    AY,
-    BOUND,
-    BX,
-    BY,
-    CX,
-    CY,
-    EX,
-    EY,
-    KEY,
-    LEFT,
-    MIN_EDGE,
-    MX,
-    MY,
-    REACH,
-    SIZE,
-    SPREAD,
-    START,
-    TIE,
-    TREE_BRANCH,
-    TREE_KEY,
-    TREE_ROOT,
-    find_tree,
-    insert_key,
-)
-from .growth_kernels import DONE, LARGER, MORE, POSITION, TREE_COUNT, TREES_FULL
-from .rebuild_kernels import place_tree, tree_may_be_needed
+from .arc_kernels import cross, dot, lean, norm
+from .bottleneck_kernels import bottleneck, cells_between
+from .forest_kernels import MIN_EDGE, TIE, Forest, Trees, child_of, find_tree, insert_key, trunk
+from .generation_kernels import DONE, MORE, TREES_FULL, Generation
+from .rebuild_kernels import new_drawing, place_tree, tree_may_be_needed
 from .swap_kernels import is_better_swapped
 
 
 @njit(cache=True, error_model="numpy")
-def close_level(
-    points: Floats,
-    gaps: Floats,
-    cells: Ints,
-    frame: Floats,
-    shape: Floats,
-    link: Ints,
-    members: Ints,
-    stack: Ints,
-    tree_link: Ints,
-    tree_length: Floats,
-    table: Ints,
-    first: Ints,
-    state: Ints,
-    size: int,
-    budget: int,
-) -> int:
+def close_level(generation: Generation, size: int, budget: int) -> int:
     """Close the branches of one size with later terminals into full Steiner trees."""
-    if state[LARGER] == 0:
-        state[LARGER] = -1
-        state[POSITION] = first[size]
-    columns = int(frame[COLUMNS])
-    spots = np.empty((2 * size, 2))
-    edges = np.empty((2 * size - 1, 2), np.int64)
-    below = np.empty(2 * size - 1, np.int64)
+    ground, forest, trees, levels, scratch = generation[:5]
+    branches, grid, progress = forest.branches, ground.grid, generation.progress[0]
+    if progress.larger == 0:
+        progress.larger = -1
+        progress.position = levels.first[size]
+    drawing = new_drawing(size)
     longest = np.zeros((2 * size, 2 * size))
-    while state[POSITION] < first[size + 1]:
+    while progress.position < levels.first[size + 1]:
         if budget <= 0:
             return MORE
-        if state[TREE_COUNT] + len(points) >= len(tree_link):
+        if progress.trees + len(ground.points) >= len(trees.items):
             return TREES_FULL
-        branch = state[POSITION]
-        x, y = shape[branch, MX], shape[branch, MY]
-        radius = shape[branch, REACH] + shape[branch, SPREAD]
-        column_low, column_high = column_of(x - radius, frame), column_of(x + radius, frame)
-        last = members[link[branch, START] + size - 1]
-        for row in range(row_of(y - radius, frame), row_of(y + radius, frame) + 1):
-            low, high = cells[row * columns + column_low], cells[row * columns + column_high + 1]
-            for k in range(low, high):
+        branch = progress.position
+        own = branches[branch]
+        radius = own.reach + own.spread
+        corner = complex(radius, radius)
+        box = cells_between(own.place - corner, own.place + corner, grid)
+        last = forest.members[own.start + size - 1]
+        for row in range(box.low, box.high):
+            base = row * grid.columns
+            for k in range(grid.cells[base + box.left], grid.cells[base + box.right]):
                 budget -= 1
-                t = cells[k]
+                t = grid.cells[k]
                 if t <= last:
                     continue
-                length = closing_length(shape, branch, t, bottleneck(gaps, last, t))
+                length = simpson_line(own, ground.points[t], bottleneck(ground.gaps, last, t))
                 if length < 0.0:
                     continue
-                key = link[branch, KEY] + link[t, KEY]
-                known = find_tree(tree_link, table, link, members, key, branch, t)
-                if known >= 0 and tree_length[known] <= length:
+                key = own.key + branches[t].key
+                known = find_tree(trees, forest, key, branch, t)
+                if known >= 0 and trees.items[known].length <= length:
                     continue
-                if (
-                    split_cost(shape, link, members, tree_link, tree_length, table, branch, t)
-                    < length + TIE
-                ):
+                if split_cost(forest, trees, branch, t) < length + TIE:
                     continue
-                if is_better_swapped(shape, link, branch, points[t, 0], points[t, 1]):
+                if is_better_swapped(branches, branch, ground.points[t]):
                     continue
                 budget -= 10
-                total = place_tree(
-                    points, shape, link, members, stack, branch, t, spots, edges, below
-                )
-                if not tree_may_be_needed(
-                    points, gaps, cells, frame, link, members, branch, t, spots, edges, below,
-                    longest,
-                ):  # fmt: skip
+                total = place_tree(ground.points, forest, scratch.stack, branch, t, drawing)
+                if not tree_may_be_needed(ground, forest, branch, t, drawing, longest):
                     continue
                 if known < 0:
-                    known = state[TREE_COUNT]
-                    state[TREE_COUNT] += 1
-                    insert_key(table, key, known)
-                tree_link[known, TREE_BRANCH], tree_link[known, TREE_ROOT] = branch, t
-                tree_link[known, TREE_KEY] = key
-                tree_length[known] = total
+                    known = progress.trees
+                    progress.trees += 1
+                    insert_key(trees.table, key, known)
+                tree = trees.items[known]
+                tree.branch, tree.root, tree.key, tree.length = branch, t, key, total
         budget -= 1
-        state[POSITION] += 1
-    state[LARGER] = 0
+        progress.position += 1
+    progress.larger = 0
     return DONE
 
 
 @lean
-def closing_length(shape: Floats, branch: int, t: int, link_cost: float) -> float:
-    """Length of the full tree in which terminal t closes a branch; -1 if it cannot."""
-    ex, ey = shape[branch, EX], shape[branch, EY]
-    dx, dy = shape[t, EX] - ex, shape[t, EY] - ey
-    ax, ay, bx, by = shape[branch, AX], shape[branch, AY], shape[branch, BX], shape[branch, BY]
-    if ax * dy - ay * dx < -TIE or dx * by - dy * bx < -TIE or dx * ax + dy * ay <= 0.0:
+def simpson_line(own: Any, terminal: complex, link_cost: float) -> float:
+    """Length of the Simpson line, which is that of the full tree closed by a terminal; -1: none.
+
+    The line leads from the branch's equilateral point to the terminal, in a direction of the arc.
+    The edge it ends with has the bottleneck property, and the tree is within its upper bound: that
+    of reconnecting the branch and of the link.
+    """
+    line = terminal - own.equilateral
+    if cross(own.a, line) < -TIE or cross(line, own.b) < -TIE or dot(line, own.a) <= 0.0:
         return -1.0
-    length = norm(dx, dy)
-    up_to = 2.0 * ((shape[branch, CX] - ex) * dx + (shape[branch, CY] - ey) * dy) / length
-    edge = length - up_to
+    length = norm(line)
+    edge = length - trunk(own, line) / length
     if edge < MIN_EDGE or edge > link_cost - TIE:
         return -1.0
-    if length > shape[branch, BOUND] + link_cost - TIE:
+    if length > own.bound + link_cost - TIE:
         return -1.0
     return length
 
 
 @lean
-def split_cost(
-    shape: Floats,
-    link: Ints,
-    members: Ints,
-    tree_link: Ints,
-    tree_length: Floats,
-    table: Ints,
-    branch: int,
-    root: int,
-) -> float:
+def split_cost(forest: Forest, trees: Trees, branch: int, root: int) -> float:
     """Cost of two trees that meet in the root instead of one full tree."""
-    cost = 0.0
+    branches, cost = forest.branches, 0.0
     for side in range(2):
-        child = link[branch, LEFT + side]
-        if link[child, SIZE] == 1:
-            cost += norm(shape[child, EX] - shape[root, EX], shape[child, EY] - shape[root, EY])
+        child = child_of(branches, branch, side)
+        if branches[child].size == 1:
+            cost += norm(branches[child].equilateral - branches[root].equilateral)
             continue
-        key = link[child, KEY] + link[root, KEY]
-        tree = find_tree(tree_link, table, link, members, key, child, root)
+        key = branches[child].key + branches[root].key
+        tree = find_tree(trees, forest, key, child, root)
         if tree < 0:
             return np.inf
-        cost += tree_length[tree]
+        cost += trees.items[tree].length
     return cost

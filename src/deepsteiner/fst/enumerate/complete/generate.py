@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,12 +13,17 @@ from ....core.errors import PointsError
 from ....run.watch import Stopped, waited
 from ...trees import FullTrees
 
+if TYPE_CHECKING:
+    from .generation_kernels import Generation
+
 KeepGoing = Callable[[str, int, int], bool]
 
 DENSE_LIMIT = 1500
 """Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
+FIRST_SIZES = 8
+"""Sizes of branches for which there is room at first."""
 LONG_COPY = 50_000
 """Branches from which on it takes long to copy them."""
 WAITING = "making room"
@@ -76,173 +81,85 @@ def _checked(points: ArrayLike) -> NDArray[np.float64]:
 
 
 class _Generation:
-    """State of one run between slices; grows the arrays when a kernel asks for room."""
+    """One run between slices; makes more room when a kernel asks for it."""
 
     def __init__(self, points: NDArray[np.float64], keep_going: KeepGoing | None) -> None:
-        from . import bottleneck_kernels as bottleneck
-        from . import forest_kernels as store
-        from . import growth_kernels as growth
+        from .generation_kernels import begin
+        from .growth_kernels import finish_level
 
         self.points = points
         self.keep_going = keep_going
-        n = len(points)
-        self.edges, self.lengths = _spanning_tree(points)
-        self.order, gaps = bottleneck.merge_order(n, self.edges, self.lengths)
-        ordered = points[self.order]
-        self.ground = bottleneck.Ground(ordered, *bottleneck.prepare_ground(ordered, gaps))
-        rows = max(256, 16 * n)
-        work = 2 * store.WORK_SIZE
-        self.forest = store.Forest(
-            np.empty((rows, store.SHAPE_COLUMNS)),
-            np.empty((rows, store.LINK_COLUMNS), np.int64),
-            np.empty(4 * rows, np.int64),
-            np.empty((n + 1, 3), np.int64),
-            np.empty((work + 1, work, 3)),
-        )
-        room = 8 * n + 64
-        self.trees = store.Trees(
-            np.empty((room, 3), np.int64), np.empty(room), np.zeros(_table_size(room), np.int64)
-        )
-        cells = int(self.ground.frame[bottleneck.COLUMNS] * self.ground.frame[bottleneck.ROWS])
-        self.levels = growth.Levels(
-            np.zeros(n + 2, np.int64),
-            np.zeros((8, growth.SECTORS * cells + 1), np.int64),
-            np.empty(rows, np.int64),
-            np.empty((rows, 4)),
-            np.empty(rows, np.int64),
-            np.zeros((n + 2, 3)),
-        )
-        self.state = np.zeros(growth.STATE_ENTRIES, np.int64)
-        self.state[growth.BRANCH_COUNT] = self.state[growth.MEMBER_COUNT] = n
-        shape, link, members = self.forest[:3]
-        growth.plant(ordered, self.ground.frame, shape, link, members)
-        self._finish(1)
-
-    def _finish(self, size: int) -> None:
-        from . import growth_kernels as growth
-
-        shape, link = self.forest.shape, self.forest.link
-        growth.finish_level(self.ground.frame, shape, link, *self.levels, self.state, size)
+        self.state = begin(points, *_spanning_tree(points), FIRST_SIZES)
+        finish_level(self.state, 1)
 
     def grow(self, max_size: int | None) -> bool:
         """Grow and close level after level; whether nothing was left out."""
-        from . import growth_kernels as growth
+        from .closing_kernels import close_level
+        from .growth_kernels import finish_level, grow_level
 
+        first = self.state.levels.first
         for size in range(2, len(self.points)):
             if max_size is not None and size >= max_size:
                 return False
-            if size >= len(self.levels.lines):
-                lines = _enlarged(self.levels.lines, 2 * size)
-                self.levels = self.levels._replace(lines=lines)
-            first = self.levels.first
-            first[size] = self.state[growth.BRANCH_COUNT]
-            if not self._run(self._grow_slice, f"growing branches of {size} terminals", size):
+            if size >= len(self.state.levels.lines):
+                self._add_sizes()
+            first[size] = self.state.progress[0]["branches"]
+            if not self._run(grow_level, f"growing branches of {size} terminals", size):
                 return False
-            self._finish(size)
-            if not self._run(self._close_slice, f"closing trees of {size + 1} terminals", size):
+            finish_level(self.state, size)
+            if not self._run(close_level, f"closing trees of {size + 1} terminals", size):
                 return False
             # The larger child of a branch of size s + 1 or more has over s / 2 terminals.
             if first[(size + 2) // 2] == first[size + 1]:
                 break
         return True
 
-    def _grow_slice(self, size: int) -> int:
-        from . import growth_kernels as growth
+    def _add_sizes(self) -> None:
+        """Make room for twice as many sizes."""
+        lines = self.state.levels.lines
+        levels = self.state.levels._replace(lines=np.concatenate((lines, np.zeros_like(lines))))
+        self.state = self.state._replace(levels=levels)
 
-        kernel: Any = growth.grow_level
-        arrays = (*self.ground, *self.forest, *self.trees, *self.levels)
-        return int(kernel(*arrays, self.state, size, SLICE))
-
-    def _close_slice(self, size: int) -> int:
-        from .closing_kernels import close_level
-
-        kernel: Any = close_level
-        arrays = (*self.ground, *self.forest[:4], *self.trees)
-        return int(kernel(*arrays, self.levels.first, self.state, size, SLICE))
-
-    def _run(self, kernel: Callable[[int], int], phase: str, size: int) -> bool:
+    def _run(self, kernel: Callable[..., int], phase: str, size: int) -> bool:
         """Call one kernel until its level is finished; False when asked to stop."""
-        from . import growth_kernels as growth
+        from .generation_kernels import BRANCHES_FULL, DONE, TREES_FULL
 
         while True:
-            status = kernel(size)
-            if status == growth.BRANCHES_FULL:
+            status = kernel(self.state, size, SLICE)
+            if status in (BRANCHES_FULL, TREES_FULL):
                 try:
-                    self.forest, self.levels = self._waited(self._with_branch_room)
+                    self.state = self._with_room(status)
                 except Stopped:
                     return False
-            elif status == growth.TREES_FULL:
-                self._add_tree_room()
             if not self._go_on(phase):
                 return False
-            if status == growth.DONE:
+            if status == DONE:
                 return True
 
     def _go_on(self, phase: str) -> bool:
-        from . import growth_kernels as growth
-
         if self.keep_going is None:
             return True
-        done, total = self.state[[growth.POSITION, growth.BRANCH_COUNT]].tolist()
-        return self.keep_going(phase, done, total)
+        progress = self.state.progress[0]
+        return self.keep_going(phase, int(progress["position"]), int(progress["branches"]))
 
-    def _waited(self, copy: Callable[[], tuple[Any, Any]]) -> tuple[Any, Any]:
-        """Return what a call copies; where that is much, the user hears of it meanwhile."""
-        if self.keep_going is None or len(self.forest.link) < LONG_COPY:
-            return copy()
-        return waited(copy, lambda: self._go_on(WAITING))
+    def _with_room(self, status: int) -> Generation:
+        """Return a state with room; where much is copied, the user hears of it meanwhile."""
+        from .generation_kernels import with_room
 
-    def _with_branch_room(self) -> tuple[Any, Any]:
-        """Return forest and levels with room for more branches; nothing is changed."""
-        from . import growth_kernels as growth
-
-        forest, rows, members = self.forest, len(self.forest.link), len(self.forest.members)
-        few_rows = self.state[growth.BRANCH_COUNT] > 0.8 * rows
-        few_members = self.state[growth.MEMBER_COUNT] > 0.8 * members
-        # Copy only what is nearly full, if that is clear.
-        if few_members or not few_rows:
-            forest = forest._replace(members=_enlarged(forest.members, 2 * members))
-        if few_members and not few_rows:
-            return forest, self.levels
-        rows *= 2
-        forest = forest._replace(
-            shape=_enlarged(forest.shape, rows), link=_enlarged(forest.link, rows)
-        )
-        levels = self.levels._replace(
-            items=_enlarged(self.levels.items, rows),
-            spots=_enlarged(self.levels.spots, rows),
-            filters=_enlarged(self.levels.filters, rows),
-        )
-        return forest, levels
-
-    def _add_tree_room(self) -> None:
-        from . import forest_kernels as store
-        from . import growth_kernels as growth
-
-        trees, room = self.trees, 2 * len(self.trees.tree_link)
-        self.trees = trees._replace(
-            tree_link=_enlarged(trees.tree_link, room),
-            tree_length=_enlarged(trees.tree_length, room),
-            table=np.zeros(_table_size(room), np.int64),
-        )
-        store.rehash(self.trees.tree_link, self.trees.table, self.state[growth.TREE_COUNT])
+        if self.keep_going is None or len(self.state.forest.branches) < LONG_COPY:
+            return with_room(self.state, status)
+        return waited(lambda: with_room(self.state, status), lambda: self._go_on(WAITING))
 
     def collect(self, complete: bool) -> FullTrees:
         """Rebuild every tree found and put the spanning-tree edges in front."""
-        from . import growth_kernels as growth
-        from . import rebuild_kernels as rebuild
+        from .rebuild_kernels import collect_trees
 
-        count = int(self.state[growth.TREE_COUNT])
-        shape, link, members, stack, _ = self.forest
-        tree_link = self.trees.tree_link
-        start, terminals, length, steiner, edges = rebuild.collect_trees(
-            self.ground.points, shape, link, members, stack, tree_link, count, self.order,
-            self.edges, self.lengths,
-        )  # fmt: skip
+        progress = self.state.progress[0]
+        start, terminals, length, steiner, edges = collect_trees(self.state)
         stats: dict[str, float | int] = {
-            "branches": int(self.state[growth.BRANCH_COUNT]) - len(self.points),
-            "candidates": int(self.state[growth.CANDIDATES]),
-            "merges": int(self.state[growth.MERGES]),
+            "branches": int(progress["branches"]) - len(self.points),
+            "candidates": int(progress["candidates"]),
+            "merges": int(progress["merges"]),
             "trees": len(length),
             "largest_tree": int(np.diff(start).max(initial=0)),
         }
@@ -261,13 +178,3 @@ def _spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDAr
     lengths = np.sqrt(((points[edges[:, 0]] - points[edges[:, 1]]) ** 2).sum(axis=1))
     order = np.argsort(lengths, kind="stable")
     return edges[order], lengths[order]
-
-
-def _table_size(room: int) -> int:
-    return 1 << int(2 * room).bit_length()
-
-
-def _enlarged(array: NDArray[Any], rows: int) -> NDArray[Any]:
-    larger = np.empty((rows, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger

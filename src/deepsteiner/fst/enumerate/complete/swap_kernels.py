@@ -1,8 +1,13 @@
-"""The swap test: four branches around an edge must not be shorter when joined the other way.
+"""The swap test, ours: four branches around an edge must not be shorter joined the other way.
 
 Take an edge of length e between two Steiner points and points on the four edges around it, at
-distances a and b from its one end and c and d from its other, a facing c and b facing d. Joining
-a with c and b with d instead is shorter if (P - e) (Q - e) > 3 e^2, with P = a + d and Q = b + c.
+distances a and b from its one end and c and d from its other, a facing c and b facing d. With
+P = a + d and Q = b + c, the tree is L = P + Q + e long; joining a with c and b with d instead has
+the length M of the other Simpson line, and Melzak's construction gives
+
+    L^2 - M^2 = (P - e) (Q - e) - 3 e^2,
+
+so the other tree is shorter if sqrt((P - e) (Q - e)) > sqrt(3) e; the difference is the gain g.
 That tree exists if each distance is at most e / 2 plus 1.5 times the one it faces, and neither of
 P and Q more than twice the other; nearer points on the same edges can be taken until they are.
 Lengths of edges are linear in the direction in which a branch is left, and the geometric mean is
@@ -12,16 +17,30 @@ concave, so the directions ruled out are convex.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
-from .arc_kernels import Interval, lean, norm, turn
-from .bottleneck_kernels import Floats, Ints
-from .forest_kernels import CX, CY, EX, EY, LEFT, RIGHT, SIZE, TIE
-from .reach_kernels import middle
+from .arc_kernels import NOWHERE, Arc, dot, lean, norm, unit
+from .bottleneck_kernels import Records
+from .forest_kernels import TIE, child_of, edge_vector, trunk
 
 ROOT3 = math.sqrt(3.0)
 CLEAR = 10.0 * TIE
-"""A gain of this much is a tree shorter by more than TIE."""
+"""A gain of this much is a tree shorter by more than TIE.
+
+With m = sqrt((P - e) (Q - e)) = g + sqrt(3) e, L^2 - M^2 is g (m + sqrt(3) e) >= g m. As
+P <= 2 Q (or the reverse) and e <= m / sqrt(3), L is at most 4.05 m. So L - M >= g m / 2 L > g / 10.
+"""
 BISECTIONS = 5
+
+
+class Quartet(NamedTuple):
+    """An edge and the four around it, as vectors w: w · u is the length in direction u."""
+
+    edge: complex
+    a: complex  # on one side of the edge ...
+    b: complex
+    c: complex  # ... and on the other, facing a
+    d: complex  # facing b
 
 
 @lean
@@ -37,127 +56,70 @@ def swap_gain(edge: float, a: float, b: float, c: float, d: float) -> float:
 
 
 @lean
-def gain_along(
-    ex: float,
-    ey: float,
-    px: float,
-    py: float,
-    qx: float,
-    qy: float,
-    rx: float,
-    ry: float,
-    sx: float,
-    sy: float,
-    ux: float,
-    uy: float,
-) -> float:
-    """The gain in direction u: e · u is the edge, p · u and q · u end on one side of it."""
-    return swap_gain(
-        ex * ux + ey * uy,
-        px * ux + py * uy,
-        qx * ux + qy * uy,
-        rx * ux + ry * uy,
-        sx * ux + sy * uy,
-    )
+def is_swapped(q: Quartet, u: complex) -> bool:
+    """Whether the other tree is clearly shorter in direction u."""
+    lengths = dot(q.edge, u), dot(q.a, u), dot(q.b, u), dot(q.c, u), dot(q.d, u)
+    return swap_gain(*lengths) > CLEAR
 
 
 @lean
-def keep_unswapped(
-    ex: float,
-    ey: float,
-    px: float,
-    py: float,
-    qx: float,
-    qy: float,
-    rx: float,
-    ry: float,
-    sx: float,
-    sy: float,
-    ax: float,
-    ay: float,
-    bx: float,
-    by: float,
-) -> Interval:
-    """Smallest interval around the directions u of [a, b] that pass the test."""
-    out_a = gain_along(ex, ey, px, py, qx, qy, rx, ry, sx, sy, ax, ay) > CLEAR
-    out_b = gain_along(ex, ey, px, py, qx, qy, rx, ry, sx, sy, bx, by) > CLEAR
+def keep_unswapped(quartet: Quartet, arc: Arc) -> Arc:
+    """Smallest arc around the directions of an arc that pass the test."""
+    if not arc.exists:
+        return arc
+    out_a, out_b = is_swapped(quartet, arc.a), is_swapped(quartet, arc.b)
     if out_a == out_b:
-        return not out_a, ax, ay, bx, by
-    inx, iny, outx, outy = (bx, by, ax, ay) if out_a else (ax, ay, bx, by)
+        return NOWHERE if out_a else arc
+    inner, outer = (arc.b, arc.a) if out_a else (arc.a, arc.b)
     for _ in range(BISECTIONS):
-        ux, uy = middle(inx, iny, outx, outy)
-        if gain_along(ex, ey, px, py, qx, qy, rx, ry, sx, sy, ux, uy) > CLEAR:
-            outx, outy = ux, uy
+        u = unit(inner + outer)
+        if is_swapped(quartet, u):
+            outer = u
         else:
-            inx, iny = ux, uy
-    if out_a:
-        return True, outx, outy, bx, by
-    return True, ax, ay, outx, outy
+            inner = u
+    return Arc(True, outer, arc.b) if out_a else Arc(True, arc.a, outer)
 
 
 @lean
-def edge_vector(shape: Floats, node: int, child: int, turned: int) -> tuple[float, float]:
-    """The w with w · u the length of the edge to a child that is `turned` sixths from u."""
-    return turn(
-        2.0 * (shape[node, CX] - shape[child, CX]),
-        2.0 * (shape[node, CY] - shape[child, CY]),
-        -turned,
-    )
+def quartet_below(branches: Records, node: int, side: int, turned: int, out: complex) -> Quartet:
+    """The edge from a Steiner point to its left (or right) child, and the edges around it.
 
-
-@lean
-def cut_swaps(
-    shape: Floats,
-    link: Ints,
-    node: int,
-    turned: int,
-    outx: float,
-    outy: float,
-    ex: float,
-    ey: float,
-    sx: float,
-    sy: float,
-    is_left: bool,
-    ax: float,
-    ay: float,
-    bx: float,
-    by: float,
-) -> Interval:
-    """Cut [a, b] by the test on the edge e · u above an inner node.
-
-    At the far end are the edge to the node's sibling, s · u, and the one that leads on, out · u.
+    The Steiner point is left in direction u turned by `turned` sixths, by an edge `out`.
     """
-    px, py = edge_vector(shape, node, link[node, LEFT], turned - 1)
-    qx, qy = edge_vector(shape, node, link[node, RIGHT], turned + 1)
-    if is_left:
-        return keep_unswapped(ex, ey, px, py, qx, qy, outx, outy, sx, sy, ax, ay, bx, by)
-    return keep_unswapped(ex, ey, px, py, qx, qy, sx, sy, outx, outy, ax, ay, bx, by)
+    child, other = child_of(branches, node, side), child_of(branches, node, 1 - side)
+    inner = turned - 1 + 2 * side
+    edge = edge_vector(branches, node, child, inner)
+    sibling = edge_vector(branches, node, other, turned + 1 - 2 * side)
+    left = edge_vector(branches, child, branches[child].left, inner - 1)
+    right = edge_vector(branches, child, branches[child].right, inner + 1)
+    if side == 0:
+        return Quartet(edge, left, right, out, sibling)
+    return Quartet(edge, left, right, sibling, out)
 
 
 @lean
-def is_better_swapped(shape: Floats, link: Ints, branch: int, x: float, y: float) -> bool:
-    """Whether the test forbids an edge at the last Steiner point of a branch closed at (x, y)."""
-    ux, uy = x - shape[branch, EX], y - shape[branch, EY]
-    scale = 1.0 / norm(ux, uy)
-    ux, uy = ux * scale, uy * scale
-    along = 2.0 * (
-        (shape[branch, CX] - shape[branch, EX]) * ux + (shape[branch, CY] - shape[branch, EY]) * uy
-    )
-    out = 1.0 / scale - along
+def cut_swaps(branches: Records, row: int, side: int, arc: Arc) -> Arc:
+    """Cut an arc by the test on the edge to a new branch's child and on those to its children."""
+    child, turned = child_of(branches, row, side), 2 * side - 1
+    # How far the tree leads on from the new branch is not known yet.
+    arc = keep_unswapped(quartet_below(branches, row, side, 0 * side, 0j), arc)
+    above = edge_vector(branches, row, child, turned)
+    for inner in range(2):
+        if branches[child_of(branches, child, inner)].size > 1:
+            arc = keep_unswapped(quartet_below(branches, child, inner, turned, above), arc)
+    return arc
+
+
+@lean
+def is_better_swapped(branches: Records, branch: int, root: complex) -> bool:
+    """Whether the test forbids an edge at the last Steiner point of a branch closed at `root`."""
+    own = branches[branch]
+    line = root - own.equilateral
+    u = unit(line)
+    out = (norm(line) - trunk(own, u)) * u
     for side in range(2):
-        child = link[branch, LEFT + side]
-        if link[child, SIZE] == 1:
-            continue
-        turned = -1 + 2 * side
-        wx, wy = edge_vector(shape, branch, child, turned)
-        edge = wx * ux + wy * uy
-        wx, wy = edge_vector(shape, branch, link[branch, RIGHT - side], -turned)
-        sibling = wx * ux + wy * uy
-        wx, wy = edge_vector(shape, child, link[child, LEFT], turned - 1)
-        left = wx * ux + wy * uy
-        wx, wy = edge_vector(shape, child, link[child, RIGHT], turned + 1)
-        right = wx * ux + wy * uy
-        facing_left, facing_right = (out, sibling) if side == 0 else (sibling, out)
-        if swap_gain(edge, left, right, facing_left, facing_right) > CLEAR:
+        if branches[child_of(branches, branch, side)].size > 1 and is_swapped(
+            quartet_below(branches, branch, side, 0 * side, out), u
+        ):
             return True
     return False

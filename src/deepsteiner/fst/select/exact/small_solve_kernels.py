@@ -35,8 +35,8 @@ def solve_span(
     """
     n = points.shape[1]
     for b in range(first, last):
-        start, terminals, length, places, links, _ = generate_small(points[b])
-        graph = Hypergraph(n, start, terminals.astype(np.int64), length)
+        start, terminals, length, places, links = generate_small(points[b])
+        graph = Hypergraph(n, start, terminals, length)
         chosen = np.zeros(length.size, np.bool_)
         total = concatenate_small(graph, chosen)
         # The first n - 1 FSTs are the edges of a spanning tree.

@@ -1,7 +1,7 @@
 """Speed of the learned system's parts; on a CUDA device, first checks that it computes the same.
 
-Run: python benchmarks/policy_speed.py                          (CPU, about a minute)
-     PYTHONPATH=src python3 benchmarks/policy_speed.py --device cuda     (about a minute)
+Run: python -m benchmarks.learned.policy_speed                          (CPU, about a minute)
+     PYTHONPATH=src python3 -m benchmarks.learned.policy_speed --device cuda     (about a minute)
 
 Needs torch and safetensors, not numba, so it also runs where only those are installed. Without a
 trained model the network's answers are computed and then overruled by the best one-step saving,

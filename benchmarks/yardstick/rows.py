@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quick_cases import SEED, Case, content_hash, instances
-from quick_run import Clock, Measured, Sample
+from yardstick.cases import SEED, Case, content_hash, instances
+from yardstick.run import Clock, Measured, Sample
 
-STORED = Path(__file__).parent / "stored" / "quick"
+STORED = Path(__file__).parents[1] / "stored" / "quick"
 BEST = STORED.parent / "quick-lengths.json"
 PACKAGES = ("numpy", "scipy", "numba", "highspy", "torch")
 # Lengths differ by rounding up to this share of them.

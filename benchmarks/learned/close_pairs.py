@@ -1,6 +1,6 @@
 """How far apart neighbours of one full component are in proven shortest trees, in bottlenecks.
 
-    python benchmarks/close_pairs.py [--count 250] [--points 60]
+    python -m benchmarks.learned.close_pairs [--count 250] [--points 60]
 
 The bottleneck of two terminals is the longest edge between them in the spanning tree. Two that hang
 on one Steiner point can be 1.73 of them apart, two on adjacent Steiner points 2.65; `neural` lists

@@ -1,6 +1,6 @@
 """How fast the playground's tree follows a dragged point: proven trees shown a second.
 
-Run: python benchmarks/playground_drag.py [--seconds 5] [--sizes 10 20 50]
+Run: python -m benchmarks.server.playground_drag [--seconds 5] [--sizes 10 20 50]
 
 A headless Chromium drags one point around a circle, one move a frame, against a real server on
 loopback. Browser, server and worker share this machine's cores; the browser draws in software.

@@ -1,9 +1,9 @@
 """Gap, validity and time of `neural` on every set with known optima, beside its targets.
 
-    python benchmarks/neural.py                      everything, one thread (about ten minutes)
-    python benchmarks/neural.py --quick              a few instances of each set (two minutes)
-    python benchmarks/neural.py --sets golden u50    sets whose names begin so
-    python benchmarks/neural.py --count 50 --json rows.json
+    python -m benchmarks.learned.neural                      everything, one thread (ten minutes)
+    python -m benchmarks.learned.neural --quick              a few of each set (two minutes)
+    python -m benchmarks.learned.neural --sets golden u50    sets whose names begin so
+    python -m benchmarks.learned.neural --count 50 --json rows.json
 
 "third" is the method as it is: no piece of more than a third of the terminals goes to the exact
 solver. "none" switches all exact re-solving off, "any" allows pieces of any size. Times are one
@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 from common import REFERENCE_CALIBRATION, calibration, print_provenance, print_table
-from neural_sets import EFFORTS, TARGET_MS, Counts, Loaded, Trial, trials
+from learned.neural_sets import EFFORTS, TARGET_MS, Counts, Loaded, Trial, trials
 
 import deepsteiner as ds
 from deepsteiner.benchmark.optima import check_against_optima, read_optima

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from quick_cases import Case, content_hash, sets
-from quick_rows import BEST, ROUNDING, RowsError, machine, versions
-from quick_run import COMPILING, Worker, commit_of
+from yardstick.cases import Case, content_hash, sets
+from yardstick.rows import BEST, ROUNDING, RowsError, machine, versions
+from yardstick.run import COMPILING, Worker, commit_of
 
 # What else is tried: a shorter tree than a proven one would be a wrong proof.
 CHECKS: tuple[tuple[str, dict[str, Any]], ...] = (

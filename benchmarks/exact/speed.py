@@ -1,6 +1,6 @@
 """Time of the exact solver by size, one thread, after a warm-up, beside GeoSteiner's.
 
-Run: python benchmarks/exact_speed.py [--sizes 10,20,50] [--rows FILE] [--geosteiner FOLDER]
+Run: python -m benchmarks.exact.speed [--sizes 10,20,50] [--rows FILE] [--geosteiner FOLDER]
 
 "alone": every instance solved by a call of its own; "in a batch": the time of `solve_many` over
 the number of instances, where there is a kernel for batches. Of three passes the shortest time of

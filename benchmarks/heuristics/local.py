@@ -1,9 +1,9 @@
 """`local`: gap and time on golden, OR-Library and TSPLIB instances, at scale, and under limits.
 
-    python benchmarks/local.py                      the first four tables (about 5 minutes)
-    python benchmarks/local.py small --effort fast  one table, one effort
-    python benchmarks/local.py large                10,000 to 1,000,000 points (half an hour)
-    python benchmarks/local.py degenerate limits    the other two (minutes)
+    python -m benchmarks.heuristics.local                         the first four tables (5 minutes)
+    python -m benchmarks.heuristics.local small --effort fast     one table, one effort
+    python -m benchmarks.heuristics.local large                   to 1,000,000 points (half an hour)
+    python -m benchmarks.heuristics.local degenerate limits       the other two (minutes)
 
 Tables: small (golden and OR-Library up to 1000 points), batch (solve_many), library (OR-Library's
 10,000 points), tsplib; large (uniform points), degenerate (100,000 points that are clustered, on a

@@ -1,7 +1,7 @@
 """Logistic regressions in place of the network of `neural`: what it has to beat.
 
-    python benchmarks/regression_score.py --out FOLDER          a model folder: neural(model=FOLDER)
-    python benchmarks/regression_score.py --fit labels.npz ...  fit the coefficients again
+    python -m benchmarks.learned.regression_score --out FOLDER   for neural(model=FOLDER)
+    python -m benchmarks.learned.regression_score --fit labels.npz ...   coefficients anew
 
 Two scores, both fitted to the labels that the network learns from, on its own features:
 

@@ -1,6 +1,6 @@
 """What First-selection teaches: how much of the best first point's saving a policy finds, and on.
 
-Run: python benchmarks/first_selection.py [--count 300] MODEL ...
+Run: python -m benchmarks.learned.first_selection [--count 300] MODEL ...
 
 A model is a shipped name or a folder, and is tried on golden uniform instances of its training
 size. First-selection rewards the first point alone; Algorithm 1 then asks for more until one makes

@@ -1,9 +1,9 @@
 """Time the concatenation of full Steiner trees alone, on uniform points, TSPLIB sets and lattices.
 
-    python benchmarks/concatenation.py --sizes 10 20 50 100 200 500 1000 --count 10
-    python benchmarks/concatenation.py --sizes 5000 --count 1
-    python benchmarks/concatenation.py --tsplib ../shared/data/tsplib.npz --largest 300
-    python benchmarks/concatenation.py --lattices 4 5 6
+    python -m benchmarks.exact.concatenation --sizes 10 20 50 100 200 500 1000 --count 10
+    python -m benchmarks.exact.concatenation --sizes 5000 --count 1
+    python -m benchmarks.exact.concatenation --tsplib ../shared/data/tsplib.npz --largest 300
+    python -m benchmarks.exact.concatenation --lattices 4 5 6
 
 Lists are generated first and not timed. Each list is concatenated ``--repeat`` times after a
 warm-up and the fastest is kept. The head gives the calibration time, to compare machines.

@@ -1,6 +1,6 @@
 """The TSPLIB point sets: time to proof, beside the stored optimum.
 
-Run: python benchmarks/exact_tsplib.py [--limit 300] [--open] [NAME ...]     (needs ../shared/data)
+Run: python -m benchmarks.exact.tsplib [--limit 300] [--open] [NAME ...]     (needs ../shared/data)
 
 `--open` takes the sets without a stored optimum, which GeoSteiner did not finish in 90 s.
 """

@@ -1,6 +1,6 @@
 """Gap and time of the simple methods on the paper's kinds of instances, beside its figures.
 
-Run: python benchmarks/baselines.py          (about a minute)
+Run: python -m benchmarks.heuristics.baselines          (about a minute)
 
 D1 and DEG are the authors' own instances where ../shared has them, else D1 is the golden set of
 the same kind; D2 and D3 are golden sets. The table says which.

@@ -14,14 +14,14 @@ ROOT = Path(__file__).resolve().parents[2]
 BENCHMARKS = ROOT / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))
 
-import quick_rows  # noqa: E402
-from quick_cases import Case, cases, chosen, instances  # noqa: E402
-from quick_lengths import lattice_length  # noqa: E402
-from quick_run import Clock, Sample  # noqa: E402
+from yardstick import rows  # noqa: E402
+from yardstick.cases import Case, cases, chosen, instances  # noqa: E402
+from yardstick.lengths import lattice_length  # noqa: E402
+from yardstick.run import Clock, Sample  # noqa: E402
 
 
-def row(**changes) -> quick_rows.Row:
-    base = quick_rows.Row(
+def row(**changes) -> rows.Row:
+    base = rows.Row(
         case="exact single uniform 10",
         count=2,
         wall=Clock(0.5, 0.02),
@@ -43,8 +43,8 @@ def row(**changes) -> quick_rows.Row:
     return replace(base, **changes)
 
 
-def faults(now: quick_rows.Row, then: quick_rows.Row, *, same_run: bool = True) -> str:
-    return "; ".join(quick_rows.compare(now, then, same_run=same_run, tolerance=0.1).faults)
+def faults(now: rows.Row, then: rows.Row, *, same_run: bool = True) -> str:
+    return "; ".join(rows.compare(now, then, same_run=same_run, tolerance=0.1).faults)
 
 
 class TestInstances:
@@ -57,9 +57,9 @@ class TestInstances:
         assert len({case.name for case in cases()}) == len(cases())
 
     def test_the_stored_lengths_are_of_the_points_that_are_made_now(self):
-        best = quick_rows.read_best()
+        best = rows.read_best()
         for case in cases():
-            assert len(quick_rows.lengths_of(best, case)) == case.count
+            assert len(rows.lengths_of(best, case)) == case.count
 
     def test_more_instances_begin_as_fewer_do(self):
         np.testing.assert_array_equal(instances("board", 30, 3)[:2], instances("board", 30, 2))
@@ -124,24 +124,22 @@ class TestComparison:
         assert faults(row(proven=1), row()) == "1 of 2 proven, 2 before"
 
     def test_other_points_are_not_compared(self):
-        found = quick_rows.compare(row(points="x"), row(), same_run=True, tolerance=0.1)
+        found = rows.compare(row(points="x"), row(), same_run=True, tolerance=0.1)
         assert (found.wall, found.faults) == (None, ())
 
     def test_a_tree_below_a_proven_optimum_is_wrong(self):
         case = Case("exact", "single", "uniform", 10, 2)
         best = {"uniform 10": {"how": "proven by exact", "lengths": [1.0, 2.0]}}
-        assert quick_rows.impossible(row(), case, best) is None
-        assert "shorter than the proven" in quick_rows.impossible(
-            row(lengths=[0.999, 2.0]), case, best
-        )
+        assert rows.impossible(row(), case, best) is None
+        assert "shorter than the proven" in rows.impossible(row(lengths=[0.999, 2.0]), case, best)
 
 
 class TestStored:
     def test_the_rows_of_the_first_version_are_there_with_their_provenance(self):
-        found = quick_rows.stored()
+        found = rows.stored()
         assert "64cf159" in found
-        for name, rows in found.items():
-            for one in rows.values():
+        for name, kept in found.items():
+            for one in kept.values():
                 assert one.commit, name
                 assert one.machine.endswith("cores")
                 assert {"python", "numpy", "numba"} <= set(one.versions)
@@ -149,20 +147,20 @@ class TestStored:
         assert {case.name for case in cases()} <= set(found["64cf159"])
 
     def test_rows_come_back_as_they_were_written(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(quick_rows, "STORED", tmp_path / "deep")
-        path = quick_rows.write_rows("0.2.0", [row()])
-        assert quick_rows.read_rows(path) == {row().case: row()}
-        assert list(quick_rows.stored()) == ["0.2.0"]
+        monkeypatch.setattr(rows, "STORED", tmp_path / "deep")
+        path = rows.write_rows("0.2.0", [row()])
+        assert rows.read_rows(path) == {row().case: row()}
+        assert list(rows.stored()) == ["0.2.0"]
 
     @pytest.mark.parametrize("name", ["", "../x", "a b", ".hidden"])
     def test_bad_names_are_refused(self, name):
-        with pytest.raises(quick_rows.RowsError, match="letters, digits"):
-            quick_rows.check_name(name)
+        with pytest.raises(rows.RowsError, match="letters, digits"):
+            rows.check_name(name)
 
     def test_a_file_of_something_else_is_named(self, tmp_path):
         (tmp_path / "x.jsonl").write_text('{"case": 1}\n')
-        with pytest.raises(quick_rows.RowsError, match="no rows of the yardstick"):
-            quick_rows.read_rows(tmp_path / "x.jsonl")
+        with pytest.raises(rows.RowsError, match="no rows of the yardstick"):
+            rows.read_rows(tmp_path / "x.jsonl")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,6 @@
 """Spanning trees: batches of ten points, and a million points beside the triangulation alone.
 
-Run: python benchmarks/spanning_trees.py     (about a minute)
+Run: python -m benchmarks.heuristics.spanning_trees     (about a minute)
 """
 
 from __future__ import annotations

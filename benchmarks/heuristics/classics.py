@@ -1,8 +1,8 @@
 """Gap, time and share of the saving of smith, thompson and dreyer; bereta's anytime curve.
 
-Run: python benchmarks/classics.py           (about three minutes; one thread)
-     python benchmarks/classics.py --quick   (a tenth of the instances)
-     python benchmarks/classics.py uniform   (one table: uniform, tsplib, large or bereta)
+Run: python -m benchmarks.heuristics.classics           (about three minutes; one thread)
+     python -m benchmarks.heuristics.classics --quick   (a tenth of the instances)
+     python -m benchmarks.heuristics.classics uniform   (or tsplib, large, bereta: one table)
 
 `share` is the part of the optimum's saving over the spanning tree that the method finds, the mean
 length of the instances taken together. "in C": gap / ms of Smith, Lee and Liebman's heuristic in C,

@@ -1,7 +1,7 @@
 """Fixed-topology relaxation: accuracy against an independent certificate, and speed.
 
-    python benchmarks/relaxation.py            # 1,000 topologies a row
-    python benchmarks/relaxation.py --count 50 # quick
+    python -m benchmarks.heuristics.relaxation            # 1,000 topologies a row
+    python -m benchmarks.heuristics.relaxation --count 50 # quick
 
 Random full topologies on random points are mostly degenerate: many of their edges collapse.
 `error` is the relative distance of the returned length to a lower bound that numpy

@@ -1,6 +1,6 @@
 """Every instance with a stored optimum: is ours as short, proven, and never longer?
 
-Run: python benchmarks/exact_optima.py [--quick]     (about ten minutes; needs ../shared/data)
+Run: python -m benchmarks.exact.optima [--quick]     (about ten minutes; needs ../shared/data)
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Large uniform instances: time, memory and proof.
 
-Run: python benchmarks/exact_large.py 2000 5000 [--limit 1200] [--seed 0] [--rows FILE]
+Run: python -m benchmarks.exact.large 2000 5000 [--limit 1200] [--seed 0] [--rows FILE]
 
 10,000 points are OR-Library's where they are at hand; `--rows` keeps that row, for the README.
 """

@@ -1,8 +1,8 @@
 """`neural` or `local` at scale: one large instance phase by phase, or batches of small ones.
 
-    python benchmarks/neural_scale.py --points 1000000 --effort fast --threads 16 --json FILE
-    python benchmarks/neural_scale.py --points 1000000 --method local --threads 2 --rows FILE
-    python benchmarks/neural_scale.py --rates --threads 16
+    python -m benchmarks.learned.neural_scale --points 1000000 --effort fast --threads 16
+    python -m benchmarks.learned.neural_scale --points 1000000 --method local --rows FILE
+    python -m benchmarks.learned.neural_scale --rates --threads 16
 
 The first prints the saving over the minimum spanning tree, the seconds of every phase with the
 cores that were busy in it, and the memory. The second prints how many instances of 20 and of 100

@@ -2,7 +2,7 @@
 
     python -m deepsteiner.scoring.train LABELS --without clustered tight --out no-clusters
     python -m deepsteiner.scoring.train LABELS --most-points 50 --out small
-    python benchmarks/neural_generalisation.py --no-clusters no-clusters --small small
+    python -m benchmarks.learned.neural_generalisation --no-clusters no-clusters --small small
 
 A network trained without clusters is tested on clustered points, one trained on at most 50 points
 on 1,000, each beside the shipped one, which saw clusters and up to 100 points. "none" switches all

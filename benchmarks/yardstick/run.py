@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from quick_cases import Case
+from yardstick.cases import Case
 
 HERE = Path(__file__).parent
 # Seconds after which a worker is given up: for a case, and where kernels may have to be compiled.
@@ -96,7 +96,7 @@ class Worker:
 
     def _start(self) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, str(HERE / "quick_worker.py"), str(self.points)],
+            [sys.executable, str(HERE / "worker.py"), str(self.points)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=environment(self.checkout),

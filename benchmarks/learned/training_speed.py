@@ -1,7 +1,7 @@
 """How fast training is: seconds of an epoch, states and tours per second.
 
-    python benchmarks/training_speed.py --device cuda
-    python benchmarks/training_speed.py --device cpu --share 0.02 --cases distill tour
+    python -m benchmarks.learned.training_speed --device cuda
+    python -m benchmarks.learned.training_speed --device cpu --share 0.02 --cases distill tour
 
 An epoch is 10,240 instances with the baseline's rollouts, without t-test and validation. `--share`
 measures only that part of an epoch's steps and scales up.

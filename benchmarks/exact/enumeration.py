@@ -1,6 +1,6 @@
 """Time the generation of full Steiner trees, one thread, after warm-up.
 
-Run ``python benchmarks/fst_generation.py`` (``--help`` for options). The calibration line gives
+Run ``python -m benchmarks.exact.enumeration`` (``--help`` for options). The calibration line gives
 the time of a fixed triangulation, so that numbers of differently busy machines can be compared:
 the last column is scaled to a machine that needs 530 ms for it.
 """

@@ -1,6 +1,6 @@
 """Drilled boards and near-lattices, the structured instances that are hard for exact solvers.
 
-Run: python benchmarks/exact_boards.py [--limit 120]
+Run: python -m benchmarks.exact.boards [--limit 120]
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Gap against time of `neural`, of `local`, and of `neural` with regressions.
 
-    python benchmarks/neural_curves.py --optima optima.npz --prove       optima, by exact (minutes)
-    python benchmarks/neural_curves.py --optima optima.npz --json cpu.json       one thread
-    python benchmarks/neural_curves.py --optima optima.npz --json gpu.json --device cuda
-    python benchmarks/neural_curves.py --read cpu.json --figure docs/neural-curves.svg
+    python -m benchmarks.learned.neural_curves --optima optima.npz --prove      optima (minutes)
+    python -m benchmarks.learned.neural_curves --optima optima.npz --json cpu.json      one thread
+    python -m benchmarks.learned.neural_curves --optima optima.npz --json gpu.json --device cuda
+    python -m benchmarks.learned.neural_curves --read cpu.json --figure docs/neural-curves.svg
 
 Uniform points, n = 20, 100, 1000 (gap to the optimum) and 100,000 (gap to the best tree known).
 Curves: `local`, `neural` with pieces of at most a third of the points solved exactly ("third") and
@@ -33,9 +33,9 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-import regression_score
 from common import REFERENCE_CALIBRATION, calibration
-from neural_figure import draw, print_points, print_verdicts
+from learned import regression_score
+from learned.neural_figure import draw, print_points, print_verdicts
 
 import deepsteiner as ds
 from deepsteiner import datasets

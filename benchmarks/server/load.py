@@ -1,7 +1,7 @@
 """The server under load: many clients at once, hostile ones beside them, and what one client sees.
 
-Run: python benchmarks/server_load.py                       (200 clients for 60 s, about 2 minutes)
-     python benchmarks/server_load.py --seconds 10 --clients 50
+Run: python -m benchmarks.server.load                       (200 clients for 60 s, about 2 minutes)
+     python -m benchmarks.server.load --seconds 10 --clients 50
 
 Clients are raw sockets in this process, so that they cost little beside the server. Every answer
 is compared with the known optimum.

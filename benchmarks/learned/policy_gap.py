@@ -1,7 +1,7 @@
 """Gaps of policy models on test sets: Algorithm 1, refined, with images, sampled.
 
-Run: python benchmarks/policy_gap.py [--device cuda] [--count 10000] [--model mst-d1 FOLDER ...]
-     [--data d1.npz d2.npz ...] [--json gaps.jsonl]
+Run: python -m benchmarks.learned.policy_gap [--device cuda] [--count 10000]
+     [--model mst-d1 FOLDER ...] [--data d1.npz d2.npz ...] [--json gaps.jsonl]
 
 A data file holds `points` and `optimal_length`; its name is the set's. Without files: the authors'
 D1 and DEG where ../shared exists, else the golden uniform instances. With --seconds a row uses only

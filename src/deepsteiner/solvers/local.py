@@ -351,7 +351,7 @@ class LocalSearch:
 
     def _finish(self, listing: Listing, picked: Any) -> tuple[FloatArray, IntArray]:
         """Return the union of the picked trees, relaxed where there is time."""
-        from .thompson import refine_in_pieces
+        from .batches import refine_in_pieces
 
         try:
             union = self.watch.wait("union", lambda: listing.union(picked), self.length)
@@ -385,7 +385,7 @@ def spanned(run: Run, tree: IntArray | None = None) -> Tree:
 
     Of few points it is relaxed; of many it is a path where it is not known.
     """
-    from .thompson import refine_in_pieces
+    from .batches import refine_in_pieces
 
     if len(run.points) > TILED_FROM:
         return unimproved(path_through_strips(run.points) if tree is None else tree)

@@ -20,7 +20,7 @@ from multiprocessing import get_context
 
 import numpy as np
 from common import print_provenance, print_table
-from quick_cases import instances
+from yardstick.cases import instances
 
 import deepsteiner as ds
 

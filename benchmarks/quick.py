@@ -27,9 +27,9 @@ from typing import Any
 
 import numpy as np
 from common import print_table
-from quick_cases import Case, chosen, sets
-from quick_lengths import prove
-from quick_rows import (
+from yardstick.cases import Case, chosen, sets
+from yardstick.lengths import prove
+from yardstick.rows import (
     Comparison,
     Row,
     RowsError,
@@ -43,7 +43,7 @@ from quick_rows import (
     versions,
     write_rows,
 )
-from quick_run import CheckoutError, Measured, check_checkout, commit_of, run
+from yardstick.run import CheckoutError, Measured, check_checkout, commit_of, run
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -13,28 +13,25 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from pathlib import Path
 
-from common import shared
+from common import ROOT, shared
 
 from deepsteiner.benchmark import readme
 from deepsteiner.benchmark.timings import STORED
-
-HERE = Path(__file__).parent
 
 
 def commands() -> dict[str, list[list[str]]]:
     """Return the script calls of each group."""
     exact = ["--rows", str(STORED / "exact.jsonl")]
     scale = ["--threads", "2", "--rows", str(STORED / "scale.jsonl")]
-    found = {"exact": [["exact_speed.py", *exact]], "large": [], "scale": []}
+    found = {"exact": [["exact.speed", *exact]], "large": [], "scale": []}
     if shared("orlib_estein.npz") is not None:
-        found["large"].append(["exact_large.py", "10000", *exact])
+        found["large"].append(["exact.large", "10000", *exact])
     for n in ("100000", "1000000"):
         for method in ("local", "neural"):
             for effort in ("fast", "default"):
                 what = ["--points", n, "--method", method, "--effort", effort]
-                found["scale"].append(["neural_scale.py", *what, *scale])
+                found["scale"].append(["learned.neural_scale", *what, *scale])
     return found
 
 
@@ -49,7 +46,8 @@ def main() -> int:
     for name in given.groups or groups:
         for script, *arguments in groups[name]:
             print(f"\n{script} {' '.join(arguments)}", flush=True)
-            subprocess.run([sys.executable, str(HERE / script), *arguments], check=True)
+            command = [sys.executable, "-m", f"benchmarks.{script}", *arguments]
+            subprocess.run(command, check=True, cwd=ROOT)
     return readme.main([])
 
 

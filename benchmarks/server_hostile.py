@@ -25,8 +25,8 @@ from pathlib import Path
 
 import numpy as np
 from common import print_provenance, print_table
-from hostile_requests import Attack, forbidden, large_bodies, odd_bodies, request
-from server_load import Connection, Server, read_answer, solve_body
+from server.hostile_requests import Attack, forbidden, large_bodies, odd_bodies, request
+from server.load import Connection, Server, read_answer, solve_body
 
 ANSWER_MS = 200.0
 HEALTH_MS = 50.0

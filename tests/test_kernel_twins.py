@@ -34,7 +34,6 @@ THROUGH = {
         "solvers.kernels.thompson_kernels.insert_batch",
     ],
     "solvers/test_classics.test_dreyer_insertion_against_dictionaries": [
-        "solvers.kernels.dreyer_insertion_kernels.begin",
         "solvers.kernels.dreyer_insertion_kernels.insert_along",
         "solvers.kernels.dreyer_insertion_kernels.longest_first",
     ],

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from deepsteiner.benchmark.report.page import charts
+from deepsteiner.benchmark.report import charts
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from deepsteiner.benchmark.tables.table.paper import TABLE1
 
 from deepsteiner.benchmark import readme, timings
+from deepsteiner.benchmark.tables.paper import TABLE1
 from deepsteiner.core.errors import FormatError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,6 +69,8 @@ class TestReadme:
         text = README.read_text(encoding="utf-8")
         for script in re.findall(r"python (benchmarks/\w+\.py)", text):
             assert (ROOT / script).is_file(), script
+        for module in re.findall(r"python -m (benchmarks[.\w]+)", text):
+            assert (ROOT / f"{module.replace('.', '/')}.py").is_file(), module
         for page in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (ROOT / page).exists(), page
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from deepsteiner.benchmark.tables.table.plans import only, paper_plan
 
 from deepsteiner import __version__, datasets
 from deepsteiner.benchmark import optima, rows
@@ -17,6 +16,7 @@ from deepsteiner.benchmark.job import Job, tasks_of
 from deepsteiner.benchmark.models import describe_model, policies_in, shipped_policies
 from deepsteiner.benchmark.runner import Bench, Task, run_tasks
 from deepsteiner.benchmark.specs import Instances, parse_dataset, parse_method
+from deepsteiner.benchmark.tables.plans import only, paper_plan
 from deepsteiner.core.errors import DeepSteinerError, FormatError, OptionError
 
 

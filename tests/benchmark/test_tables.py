@@ -14,20 +14,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from deepsteiner.benchmark.report.page.page import html
-from deepsteiner.benchmark.tables.table.catalogue import make_tables
-from deepsteiner.benchmark.tables.table.plans import only, paper_plan
-from deepsteiner.benchmark.tables.table.preface import preface
-from deepsteiner.benchmark.tables.table.results import Results
-from deepsteiner.benchmark.tables.table.table import Cell
 
 from deepsteiner import __version__, datasets
-from deepsteiner.benchmark import quick
+from deepsteiner.benchmark import recompute
 from deepsteiner.benchmark.models import shipped_policies
-from deepsteiner.benchmark.report.page import charts, curves, pictures
+from deepsteiner.benchmark.report import charts, curves, pictures
+from deepsteiner.benchmark.report.page import html
 from deepsteiner.benchmark.rows import Row, read_rows, stored_rows
 from deepsteiner.benchmark.runner import Bench
-from deepsteiner.benchmark.tables.table import paper, render_text
+from deepsteiner.benchmark.tables import paper, render_text
+from deepsteiner.benchmark.tables.catalogue import make_tables
+from deepsteiner.benchmark.tables.plans import only, paper_plan
+from deepsteiner.benchmark.tables.preface import preface
+from deepsteiner.benchmark.tables.results import Results
+from deepsteiner.benchmark.tables.table import Cell
 from deepsteiner.core.errors import FormatError, OptionError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -256,7 +256,7 @@ class _Outside(HTMLParser):
 
 class TestReport:
     def test_one_page_with_everything_inside(self):
-        made = Bench().measure(quick.quick_tasks(count=20)[0])
+        made = Bench().measure(recompute.quick_tasks(count=20)[0])
         results = Results([], [made])
         page = html(make_tables(results), preface(results), results, marked=True)
         outside = _Outside()
@@ -314,9 +314,9 @@ class TestReport:
             curves.learning_curves(tmp_path)
 
 
-class TestQuick:
+class TestRecompute:
     def test_what_is_recomputed(self):
-        tasks = quick.quick_tasks(count=50)
+        tasks = recompute.quick_tasks(count=50)
         assert {task.count for task in tasks} == {50}
         texts = {task.method.text for task in tasks}
         assert {"mst", "exact", "bereta", "policy:model=mst-d1,normalize=False"} <= texts
@@ -326,42 +326,42 @@ class TestQuick:
         )
 
     def test_only_the_rows_of_the_tables_asked_for(self):
-        tasks = quick.quick_tasks(count=5, tables=["6"])
+        tasks = recompute.quick_tasks(count=5, tables=["6"])
         assert {t.dataset.label for t in tasks} == {"uniform-30", "uniform-50", "uniform-100"}
-        assert quick.quick_tasks(count=5, tables=["8"]) == []
+        assert recompute.quick_tasks(count=5, tables=["8"]) == []
 
     def test_agreement_is_within_three_standard_errors(self):
         stored = row(gap_mean=3.0, gap_std=1.0, gap_stderr=0.01)
         near = row(count=100, gap_mean=3.29, gap_std=0.9, gap_stderr=0.09)
         far = row(count=100, gap_mean=3.31, gap_std=0.9, gap_stderr=0.09)
-        assert [one.agrees for one in quick.compare(Results([stored], [near]))] == [True]
-        (off,) = quick.compare(Results([stored], [far]))
+        assert [one.agrees for one in recompute.compare(Results([stored], [near]))] == [True]
+        (off,) = recompute.compare(Results([stored], [far]))
         assert not off.agrees
-        lines = quick.verdict([off])
+        lines = recompute.verdict([off])
         assert lines[0].startswith("0 of 1 recomputed results agree")
         assert "recomputed 3.31 % on 100" in lines[1]
 
     def test_time_that_is_up_leaves_stored_results(self):
-        tasks = quick.quick_tasks(count=5)[:3]
-        assert quick.recompute(tasks, Bench(), minutes=0.0) == []
+        tasks = recompute.quick_tasks(count=5)[:3]
+        assert recompute.recompute(tasks, Bench(), minutes=0.0) == []
 
     def test_recomputed_results_agree_with_the_stored_ones(self):
         """What `tables --quick` does, on fewer instances and methods."""
         stored = stored_rows()
-        wanted = only(quick.quick_tasks(count=60), ["table1 D1", "table1 D3"])
+        wanted = only(recompute.quick_tasks(count=60), ["table1 D1", "table1 D3"])
         tasks = [task for task in wanted if task.method.name != "policy"]
-        results = Results(stored, quick.recompute(tasks, Bench(), minutes=8.0))
-        agreements = quick.compare(results)
+        results = Results(stored, recompute.recompute(tasks, Bench(), minutes=8.0))
+        agreements = recompute.compare(results)
         assert len(agreements) >= 30
-        assert [quick.verdict([one])[1] for one in agreements if not one.agrees] == []
+        assert [recompute.verdict([one])[1] for one in agreements if not one.agrees] == []
 
     def test_a_distilled_model_agrees_with_its_stored_result(self):
         pytest.importorskip("torch")
         wanted = [
-            t for t in quick.quick_tasks(count=20) if t.method.options.get("model") == "mst-d1"
+            t for t in recompute.quick_tasks(count=20) if t.method.options.get("model") == "mst-d1"
         ]
-        results = Results(stored_rows(), quick.recompute(wanted[:1], Bench(), minutes=2.0))
-        (found,) = quick.compare(results)
+        results = Results(stored_rows(), recompute.recompute(wanted[:1], Bench(), minutes=2.0))
+        (found,) = recompute.compare(results)
         assert found.agrees
 
 

@@ -149,39 +149,34 @@ def plain_spanning_length(points: np.ndarray) -> float:
 def test_a_tree_grows_by_one_point_at_a_time(n):
     rng = np.random.default_rng(n)
     room = n + 12
-    points = np.zeros((room, 2))
-    points[:n] = 2.0 * rng.random((n, 2)) - 1.0
-    ends, weight = np.zeros((room, 2), np.int64), np.zeros(room)
-    order, up, rank, chain = (np.zeros(room, np.int64) for _ in range(4))
-    near, joined, replaced, pool, changed = (np.zeros(room, np.int64) for _ in range(5))
-    distance = np.zeros(room)
-    tree = np.empty((n - 1, 2), np.int64)
-    spanning_kernels.prim(points[:n], tree)
-    ends[: n - 1] = tree
-    growing_tree_kernels.begin_tree(points, n, ends, weight, order, up, rank)
-    assert (np.diff(weight[order[: n - 1]]) >= 0).all()
-    longest = weight[order[n - 2]]
-    cells = growing_tree_kernels.make_cells(points, n, longest, chain)
-    assert (cells.shape[0] > 1) == (n > 100)
-    length = plain_spanning_length(points[:n])
+    terminals = 2.0 * rng.random((n, 2)) - 1.0
+    edges = np.empty((n - 1, 2), np.int64)
+    spanning_kernels.prim(terminals, edges)
+    tree = growing_tree_kernels.begin_tree(terminals, edges, room)
+    around = growing_tree_kernels.new_vicinity(room)
+    points, weight = tree.points, tree.weight
+    assert (np.diff(weight[tree.order[: n - 1]]) >= 0).all()
+    assert (tree.cells.shape[0] > 1) == (n > 100)
+    length = plain_spanning_length(terminals)
     for count in range(n, room - 1):
         x, y = 2.6 * rng.random(2) - 1.3  # some far from everything
-        reach = float(weight[order[count - 2]])
-        size = growing_tree_kernels.gather(points, count, x, y, reach, cells, chain, pool)
+        reach = float(weight[tree.order[count - 2]])
+        size = growing_tree_kernels.gather(tree, count, x, y, reach, around.pool)
         gaps = np.hypot(points[:count, 0] - x, points[:count, 1] - y)
-        assert set(np.flatnonzero(gaps < reach)) <= set(pool[:size].tolist())
-        found = growing_tree_kernels.near_points(points, pool, size, x, y, reach, near, distance)
+        assert set(np.flatnonzero(gaps < reach)) <= set(around.pool[:size].tolist())
+        found = growing_tree_kernels.near_points(points, around, size, x, y, reach)
         inside = sorted((gap, u) for u, gap in enumerate(gaps) if gap < reach)
         if inside:
-            assert near[:found].tolist() == [u for _, u in inside]
-            np.testing.assert_allclose(distance[:found], [gap for gap, _ in inside], rtol=1e-12)
-        _, saved = growing_tree_kernels.add_point(
-            points, count, x, y, ends, weight, order, up, rank, cells, chain, near, distance,
-            joined, replaced, pool, changed,
-        )  # fmt: skip
+            assert around.near[:found].tolist() == [u for _, u in inside]
+            distances = [gap for gap, _ in inside]
+            np.testing.assert_allclose(around.distance[:found], distances, rtol=1e-12)
+        before = tree.ends[: count - 1].copy()
+        changed, saved = growing_tree_kernels.add_point(tree, around, count, x, y)
+        kept = np.setdiff1d(np.arange(count - 1), changed)
+        assert (tree.ends[kept] == before[kept]).all()
         grown = plain_spanning_length(points[: count + 1])
         assert saved == pytest.approx(length - grown, abs=1e-12)
-        spans = points[ends[:count, 0]] - points[ends[:count, 1]]
+        spans = points[tree.ends[:count, 0]] - points[tree.ends[:count, 1]]
         np.testing.assert_allclose(weight[:count], np.hypot(*spans.T), rtol=1e-12)
         assert weight[:count].sum() == pytest.approx(grown, rel=1e-12)
         length = grown

@@ -218,7 +218,7 @@ def test_a_limit_during_the_triangulation_leaves_the_spanning_tree_at_least(meth
 
 def test_a_kernel_told_to_hurry_leaves_out_the_search():
     from deepsteiner.solvers import neural
-    from deepsteiner.solvers.small import SmallTrees
+    from deepsteiner.solvers.batches import SmallTrees
 
     rng = np.random.default_rng(9)
     spots = rng.random((20, 2)) - 0.5

@@ -14,7 +14,7 @@ import deepsteiner as ds
 from deepsteiner.core.errors import PointsError
 from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
-from deepsteiner.solvers.kernels import bereta_kernels, thompson_kernels
+from deepsteiner.solvers.kernels import bereta_kernels, slot_kernels
 
 
 def random_points(seed: int, n: int) -> np.ndarray:
@@ -26,11 +26,11 @@ def mst_length(points: np.ndarray) -> float:
 
 
 def chromosome(points: np.ndarray, genes: np.ndarray):
-    """Return (padded genes, work arrays) of one chromosome."""
-    _, work, _, _, _ = bereta_kernels.begin(points, 1, 0)
+    """Return (padded genes, room for its spanning tree) of one chromosome."""
+    span = bereta_kernels.begin(points, 1, 0).span
     padded = np.zeros((len(points), 2))
     padded[: len(genes)] = genes
-    return padded, work
+    return padded, span
 
 
 def slow_correction(points: np.ndarray, genes: np.ndarray) -> np.ndarray:
@@ -46,7 +46,7 @@ def slow_correction(points: np.ndarray, genes: np.ndarray) -> np.ndarray:
         for i, place in enumerate(genes):
             around, corner = near[n + i], -1
             if len(around) == 3:
-                x, y, corner = thompson_kernels.fermat_point(*nodes[around].ravel())
+                x, y, corner = slot_kernels.fermat_point(nodes, *around)
                 place = np.array([x, y])
             if len(around) >= 3 and corner < 0:
                 kept.append(place)
@@ -61,10 +61,10 @@ def slow_correction(points: np.ndarray, genes: np.ndarray) -> np.ndarray:
 @given(st.integers(0, 10_000), st.integers(4, 15))
 def test_correction_against_dictionaries(seed, n):
     points, genes = random_points(seed, n), random_points(seed + 1, n // 2)
-    padded, work = chromosome(points, genes)
-    before = bereta_kernels.measure(points, padded, len(genes), work)
+    padded, span = chromosome(points, genes)
+    before = bereta_kernels.measure(points, padded, len(genes), span)
     assert before == pytest.approx(mst_length(np.concatenate((points, genes))))
-    count, length = bereta_kernels.correct(points, padded, len(genes), work)
+    count, length = bereta_kernels.correct(points, padded, len(genes), span)
     np.testing.assert_allclose(padded[:count], slow_correction(points, genes), atol=1e-9)
     assert length == pytest.approx(mst_length(np.concatenate((points, padded[:count]))))
 
@@ -73,13 +73,13 @@ def test_improvement_adds_the_fermat_point_of_two_edges():
     from deepsteiner.geometry.random_kernels import new_state
 
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8]])
-    padded, work = chromosome(points, np.empty((0, 2)))
-    bereta_kernels.measure(points, padded, 0, work)
+    padded, span = chromosome(points, np.empty((0, 2)))
+    bereta_kernels.measure(points, padded, 0, span)
     counts = [
-        bereta_kernels.improve(points, padded, 0, work, new_state(seed)) for seed in range(20)
+        bereta_kernels.improve(len(points), padded, 0, span, new_state(seed)) for seed in range(20)
     ]
     assert set(counts) == {0, 1}  # an end of the path has no second edge
-    x, y, _ = thompson_kernels.fermat_point(*points.ravel())
+    x, y, _ = slot_kernels.fermat_point(points, 0, 1, 2)
     np.testing.assert_allclose(padded[0], [x, y])
 
 
@@ -154,7 +154,7 @@ class SlowEvolution:
                     y = sum(edge) - v
         if y is None:
             return genes
-        *place, corner = thompson_kernels.fermat_point(*nodes[[v, x, y]].ravel())
+        *place, corner = slot_kernels.fermat_point(nodes, v, x, y)
         return genes if corner >= 0 else [*genes, np.array(place)]
 
     def step(self, write_back: float) -> None:

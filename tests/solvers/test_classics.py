@@ -18,12 +18,14 @@ from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry import gift_wrapping_kernels
 from deepsteiner.geometry.relaxation import refine, relax
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
-from deepsteiner.solvers import thompson
+from deepsteiner.solvers import batches
 from deepsteiner.solvers.kernels import (
     dreyer_insertion_kernels,
     dreyer_kernels,
+    slot_kernels,
     smith_kernels,
     thompson_kernels,
+    walk_kernels,
 )
 
 VARIANTS = [
@@ -72,7 +74,7 @@ def weiszfeld(points: np.ndarray) -> float:
 @given(st.integers(0, 10_000))
 def test_fermat_point_is_the_best_meeting_point(seed):
     points = random_points(seed, 3)
-    x, y, corner = thompson_kernels.fermat_point(*points.ravel())
+    x, y, corner = slot_kernels.fermat_point(points, 0, 1, 2)
     assert star_length(points, np.array([x, y])) == pytest.approx(weiszfeld(points), rel=1e-7)
     if corner >= 0:
         assert (x, y) == tuple(points[corner])
@@ -83,7 +85,9 @@ def test_fermat_point_is_the_best_meeting_point(seed):
 
 
 def test_fermat_point_of_equal_points():
-    x, y, corner = thompson_kernels.fermat_point(0.5, 0.5, 0.5, 0.5, 1.0, 0.0)
+    x, y, corner = slot_kernels.fermat_point(
+        np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]), 0, 1, 2
+    )
     assert (x, y, corner) == (0.5, 0.5, 0)
 
 
@@ -230,7 +234,7 @@ def slow_thompson(points: np.ndarray) -> SlowTree:
         widest, v, a, b = max(angles, default=(-1.0, -1, -1, -1))
         if widest <= -0.5 + 1e-7:
             return tree
-        x, y, _ = thompson_kernels.fermat_point(*places[[a, b, v]].ravel())
+        x, y, _ = slot_kernels.fermat_point(places, a, b, v)
         tree.put(v, a, b, np.array([x, y]))
 
 
@@ -240,14 +244,14 @@ def test_thompson_inserts_at_the_narrowest_angle(n):
         points = random_points(seed, n)
         slow = slow_thompson(points)
         state = thompson_kernels.begin(points, minimum_spanning_tree(points))
-        saved = thompson_kernels.insert_some(n, *state, n)
-        count = int(state[5][0])
+        saved = thompson_kernels.insert_some(n, state, n)
+        count = int(state.tree.size[0])
         assert count == len(slow.points)
-        np.testing.assert_allclose(state[0][:count], np.array(slow.points), rtol=1e-12, atol=1e-12)
-        edges = np.empty((count - 1, 2), dtype=np.int64)
-        thompson_kernels.write_edges(*state[1:4], count, edges)
+        places = state.tree.points
+        np.testing.assert_allclose(places[:count], np.array(slow.points), rtol=1e-12, atol=1e-12)
+        edges = slot_kernels.edges_of(state.tree)
         assert sorted(map(tuple, edges.tolist())) == slow.all_edges()
-        assert mst_length(points) - saved == pytest.approx(tree_length(state[0], edges))
+        assert mst_length(points) - saved == pytest.approx(tree_length(places, edges))
 
 
 def slow_insertion(points: np.ndarray) -> SlowTree:
@@ -297,7 +301,7 @@ def slow_growth(points: np.ndarray, order: np.ndarray, parent: np.ndarray) -> fl
         before = tree_length(nodes, np.array(edges))
         tried = []
         for row, (u, v) in enumerate(edges):
-            x, y, corner = thompson_kernels.fermat_point(*nodes[[u, v, t]].ravel())
+            x, y, corner = slot_kernels.fermat_point(nodes, u, v, t)
             if corner in (0, 1) and (u, v)[corner] >= n:
                 continue
             growth = star_length(nodes[[u, v, t]], np.array([x, y]))
@@ -334,13 +338,14 @@ def relaxed(points, members, steiner, edges):
 def test_dreyer_growth_against_relaxing_everything(n):
     for seed in range(5):
         points = random_points(seed, n)
-        order, parent = dreyer_kernels.joining_order(n, minimum_spanning_tree(points))
-        state = dreyer_kernels.begin(points, order)
+        walk = walk_kernels.breadth_first(minimum_spanning_tree(points))
+        order, parent = walk.order, walk.parent
+        tree = dreyer_kernels.begin(points, order)
         near = np.empty((n, 0), dtype=np.int64)
         first = float(np.linalg.norm(points[order[0]] - points[order[1]]))
-        grown = first + dreyer_kernels.grow(n, *state, order, parent, near, 2, n)
-        count = int(state[4][0])
-        assert tree_length(state[0], state[1][: count - 1]) == pytest.approx(grown, rel=1e-9)
+        grown = first + dreyer_kernels.grow(tree, walk, near, 2, n)
+        count = int(tree.sizes[0])
+        assert tree_length(tree.points, tree.ends[: count - 1]) == pytest.approx(grown, rel=1e-9)
         assert grown == pytest.approx(slow_growth(points, order, parent), rel=1e-8)
 
 
@@ -354,7 +359,7 @@ def test_dreyer_loses_little_by_trying_near_edges_only(monkeypatch):
 def test_pieces_are_connected_and_cut_at_terminals():
     points = random_points(0, 400)
     edges = refine(points, [], minimum_spanning_tree(points))[1]
-    labels = thompson_kernels.piece_labels(400, edges, 40)
+    labels = walk_kernels.piece_labels(400, edges, 40)
     assert 4 <= len(np.unique(labels)) <= 10
     shared: dict[int, set[int]] = {}
     for label in np.unique(labels):
@@ -368,7 +373,7 @@ def test_pieces_are_connected_and_cut_at_terminals():
 def test_refining_in_pieces_is_strict_and_nearly_as_good(monkeypatch):
     points = np.random.default_rng(0).random((600, 2))
     whole = ds.solve(points, "thompson").length
-    monkeypatch.setattr(thompson, "_PIECE", 100)
+    monkeypatch.setattr(batches, "_PIECE", 100)
     pieces = ds.solve(points, "thompson").validate(strict=True)
     assert whole <= pieces.length * (1 + 1e-12)
     assert pieces.length < whole * 1.0005

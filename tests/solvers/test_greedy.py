@@ -46,6 +46,11 @@ def test_equals_fresh_spanning_trees(kind, n):
         assert len(fast.steiner_points) == len(slow) - n
 
 
+def begin(points: np.ndarray) -> kernels.Work:
+    rules = kernels.Rules(kernels.MST, 9, 3)
+    return kernels.begin(points, minimum_spanning_tree(points), rules, np.zeros((1, 2)))
+
+
 @settings(max_examples=40)
 @given(st.integers(3, 150), st.integers(0, 10_000), st.booleans())
 def test_adding_points_keeps_a_minimum_spanning_tree(n, seed, on_grid):
@@ -56,20 +61,19 @@ def test_adding_points_keeps_a_minimum_spanning_tree(n, seed, on_grid):
     n = len(points)
     if n < 3:
         return
-    work = kernels.allocate(n, 0, 9, 3, np.zeros((1, 2)))
-    cells = kernels.begin(work, points, minimum_spanning_tree(points))
+    work = begin(points)
     length = mst_length(points)
     for count in range(n, min(n + 5, 2 * n - 2)):
         x, y = 2.4 * rng.random(2) - 1.2
-        length -= kernels.add(work, count, cells, x, y)
-        nodes = work[0][: count + 1]
+        length -= kernels.add(work, count, x, y)
+        nodes = work.tree.points[: count + 1]
         assert length == pytest.approx(mst_length(nodes), rel=1e-9)
-        assert tree_length(nodes, work[1][:count]) == pytest.approx(length, rel=1e-9)
+        assert tree_length(nodes, work.tree.ends[:count]) == pytest.approx(length, rel=1e-9)
 
 
-def best_candidate(work, count, cells, kind):
+def best_candidate(work, count, kind):
     search = kernels.new_search()
-    while not kernels.best_candidate(work, count, cells, kind, 9, 3, search, 1000):
+    while not kernels.best_candidate(work, count, kernels.Rules(kind, 9, 3), search, 1000):
         pass
     return search[kernels.SAVING], int(search[kernels.ROW])
 
@@ -77,16 +81,15 @@ def best_candidate(work, count, cells, kind):
 def test_remembered_savings_equal_trying_everything():
     """The lazy choice over tree edges picks what a full evaluation of all candidates picks."""
     points = 2 * np.random.default_rng(5).random((200, 2)) - 1
-    lazy = kernels.allocate(200, kernels.MST, 9, 3, np.zeros((1, 2)))
-    cells = kernels.begin(lazy, points, minimum_spanning_tree(points))
+    lazy = begin(points)
     for count in range(200, 240):
-        value, row = best_candidate(lazy, count, cells, kernels.MST)
-        tried = candidate_points(lazy[0][:count], CandidateOptions())
-        full = kernels.allocate(200, kernels.GRID, 9, 3, tried)
-        full_cells = kernels.begin(full, lazy[0][:count], lazy[1][: count - 1])
-        best, _ = best_candidate(full, count, full_cells, kernels.GRID)
+        value, row = best_candidate(lazy, count, kernels.MST)
+        tried = candidate_points(lazy.tree.points[:count], CandidateOptions())
+        so_far = lazy.tree.points[:count], lazy.tree.ends[: count - 1]
+        full = kernels.begin(*so_far, kernels.Rules(kernels.GRID, 9, 3), tried)
+        best, _ = best_candidate(full, count, kernels.GRID)
         assert value == pytest.approx(best, rel=1e-9)
-        kernels.add(lazy, count, cells, lazy[5][row, 0], lazy[5][row, 1])
+        kernels.add(lazy, count, *lazy.candidates[row])
 
 
 def test_trace_tells_every_step():

@@ -13,6 +13,7 @@ from deepsteiner.geometry.random_kernels import new_state, next_below, next_norm
 from deepsteiner.geometry.relaxation import refine
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
 from deepsteiner.run.method import instance_seed
+from deepsteiner.solvers.batches import TreeRows
 from deepsteiner.solvers.kernels import bereta_tree_kernels, rand_kernels
 
 
@@ -25,10 +26,13 @@ def mst_length(points: np.ndarray) -> float:
 def test_rand1_throws_random_points_in(n, normal):
     rng = np.random.default_rng(n)
     terminals, seeds = 2.0 * rng.random((20, n, 2)) - 1.0, np.arange(20) + 5
-    low, high = np.tile([-0.5, 0.1], (20, 1)), np.tile([0.7, 0.4], (20, 1))
-    counts = np.zeros(20, np.int64)
-    steiner, edges = np.full((20, n, 2), np.nan), np.zeros((20, 2 * n, 2), np.int64)
-    rand_kernels.rand1_batch(terminals, seeds, low, high, normal, counts, steiner, edges, 2, 20)
+    low, high = box = np.array([[-0.5, 0.1], [0.7, 0.4]])
+    boxes = np.tile(box, (20, 1, 1))
+    rows = TreeRows(
+        np.zeros(20, np.int64), np.full((20, n, 2), np.nan), np.zeros((20, 2 * n, 2), np.int64)
+    )
+    rand_kernels.rand1_batch(terminals, seeds, boxes, normal, rows, 2, 20)
+    counts, steiner, edges = rows
     assert (counts[:2] == 0).all()
     numbers = set()
     for b in range(2, 20):
@@ -39,10 +43,10 @@ def test_rand1_throws_random_points_in(n, normal):
         for i in range(number):
             for axis in range(2):
                 if normal:
-                    drawn[i, axis] = low[b, axis] + high[b, axis] * next_normal(state)
+                    drawn[i, axis] = low[axis] + high[axis] * next_normal(state)
                 else:
-                    width = high[b, axis] - low[b, axis]
-                    drawn[i, axis] = low[b, axis] + width * next_uniform(state)
+                    width = high[axis] - low[axis]
+                    drawn[i, axis] = low[axis] + width * next_uniform(state)
         assert counts[b] == n + number
         np.testing.assert_allclose(steiner[b, :number], drawn, rtol=1e-14)
         nodes = np.concatenate((terminals[b], drawn))
@@ -146,7 +150,7 @@ def test_full_components_are_made_strict_one_by_one(seed):
     bare = ds.solve(points, "greedy", relax=False)
     inner, tree = bare.steiner_points.copy(), bare.edges.copy()
     steiner, edges = np.empty((40, 2)), np.empty((60, 2), np.int64)
-    total = bereta_tree_kernels.strict_tree(points, inner, len(inner), tree, steiner, edges)
+    total = bereta_tree_kernels.strict_tree(points, inner, tree, steiner, edges)
     nodes = np.concatenate((points, steiner[: total - 14]))
     found = edges[: total - 1]
     expected = 0.0

@@ -83,7 +83,7 @@ def exact_block(timings: Sequence[Timing]) -> str:
     return (
         f"{text}\n\nOR-Library's instance of 10,000 points is solved to proof: "
         f"{large.length:.6f}, in {large.seconds:.0f} seconds and {large.peak_gib:.1f} GiB "
-        "(`python benchmarks/exact_large.py 10000`)."
+        "(`python -m benchmarks.exact.large 10000`)."
     )
 
 

@@ -1,92 +1,132 @@
 """A spanning tree that grows by one point at a time, and what a new point would save.
 
-The tree's edges live in slots (`ends`, `weight`); `order` lists the slots by weight, and
-(`up`, `rank`) is the merge tree over that order (see `spanning_kernels.merge_tree`). Adding a point
-x replaces, for every neighbour u of x taken by increasing distance, the heaviest edge on the way
-from u to the neighbours already taken, if that edge is longer than |xu|: the spanning tree of the
-larger set, from a few bottleneck queries instead of a fresh computation.
+Adding a point x replaces, for every neighbour u of x taken by increasing distance, the heaviest
+edge on the way from u to the neighbours already taken, if that edge is longer than |xu|: the
+spanning tree of the larger set, from a few bottleneck queries instead of a fresh computation.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..core.points import Array
+from .relax_component_kernels import step
+from .relax_tree_kernels import copy_rows
 from .spanning_kernels import heaviest_between, merge_tree
+
+# Up to so many points, and below so many cells a side, going through all points is faster.
+FEW_POINTS = 100
+FEW_CELLS = 4
+
+
+class GrowingTree(NamedTuple):
+    """A spanning tree with room to grow.
+
+    Attributes
+    ----------
+    points
+        (room, 2) places.
+    ends, weight
+        (room, 2) the ends of each edge, and (room,) its length.
+    order
+        (room,) the edges by (weight, number).
+    up, rank
+        (room,) the merge tree over that order (see `spanning_kernels.merge_tree`).
+    cells, chain
+        The points by cell of a G x G table over [-1, 1] squared: cells[c, r] is the first one in
+        a cell and chain[u] the next one after u (-1: none). G = 1 stands for no table at all.
+    """
+
+    points: Array
+    ends: Array
+    weight: Array
+    order: Array
+    up: Array
+    rank: Array
+    cells: Array
+    chain: Array
+
+
+class Vicinity(NamedTuple):
+    """What is around a new point.
+
+    Attributes
+    ----------
+    pool
+        Points that may be near, in no order.
+    near, distance
+        Those within reach, by distance.
+    joined
+        Positions in `near` of the points that the new one joins, the nearest first.
+    replaced
+        replaced[k] is the position in `order` of the edge that pays for joined[k], from k = 1 on.
+    """
+
+    pool: Array
+    near: Array
+    distance: Array
+    joined: Array
+    replaced: Array
+
+
+@njit(cache=True)
+def new_vicinity(room: int) -> Vicinity:
+    """Return empty arrays for a tree of up to `room` points."""
+    ints = np.empty((4, room), dtype=np.int64)
+    return Vicinity(ints[0], ints[1], np.empty(room), ints[2], ints[3])
 
 
 @njit(cache=True)
 def sort_order(order: Array, count: int, weight: Array) -> None:
-    """Sort the first `count` slots by (weight, slot); fast when nearly sorted already."""
+    """Sort the first `count` edges by (weight, number); fast when nearly sorted already."""
     for i in range(1, count):
-        slot = order[i]
+        edge = order[i]
         j = i
         while j > 0 and (
-            weight[order[j - 1]] > weight[slot]
-            or (weight[order[j - 1]] == weight[slot] and order[j - 1] > slot)
+            weight[order[j - 1]] > weight[edge]
+            or (weight[order[j - 1]] == weight[edge] and order[j - 1] > edge)
         ):
             order[j] = order[j - 1]
             j -= 1
-        order[j] = slot
+        order[j] = edge
 
 
 @njit(cache=True)
-def begin_tree(
-    points: Array,
-    count: int,
-    ends: Array,
-    weight: Array,
-    order: Array,
-    up: Array,
-    rank: Array,
-) -> None:
-    """Set up weights, order and merge tree for `ends`, a spanning tree of `count` points.
+def begin_tree(terminals: Array, edges: Array, room: int) -> GrowingTree:
+    """Return a spanning tree with room for so many points.
 
     The edges are best given by length already: sorting takes quadratic time in the disorder.
     """
+    count = terminals.shape[0]
+    points, ends = np.empty((room, 2)), np.empty((room, 2), dtype=np.int64)
+    copy_rows(terminals, points, count)
+    copy_rows(edges, ends, count - 1)
+    weight, order = np.empty(room), np.arange(room)
     for e in range(count - 1):
         dx = points[ends[e, 0], 0] - points[ends[e, 1], 0]
         dy = points[ends[e, 0], 1] - points[ends[e, 1], 1]
         weight[e] = math.sqrt(dx * dx + dy * dy)
-        order[e] = e
     sort_order(order, count - 1, weight)
+    up, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     merge_tree(count, ends, order, up, rank)
+    cells = np.full(_table_size(count, weight[order[count - 2]]), -1, dtype=np.int64)
+    tree = GrowingTree(points, ends, weight, order, up, rank, cells, np.full(room, -1))
+    for u in range(count):
+        _link_to_cell(tree, u)
+    return tree
 
 
 @njit(cache=True)
-def gather(
-    points: Array,
-    count: int,
-    x: float,
-    y: float,
-    reach: float,
-    cells: Array,
-    chain: Array,
-    pool: Array,
-) -> int:
-    """List the points that may be closer than `reach` to (x, y), in no order; return how many.
-
-    `cells` is a G x G table of chains over [-1, 1] squared; G = 1 lists all points.
-    """
-    side = cells.shape[0]
-    if side == 1:
-        for u in range(count):
-            pool[u] = u
-        return count
-    found = 0
-    first_column, last_column = _cell(x - reach, side), _cell(x + reach, side)
-    first_row, last_row = _cell(y - reach, side), _cell(y + reach, side)
-    for c in range(first_column, last_column + 1):
-        for r in range(first_row, last_row + 1):
-            u = cells[c, r]
-            while u >= 0:
-                pool[found] = u
-                found += 1
-                u = chain[u]
-    return found
+def _table_size(count: int, reach: float) -> tuple[int, int]:
+    """Return the shape of the cell table, (1, 1) where few points would gain nothing."""
+    if count <= FEW_POINTS:
+        return 1, 1
+    side = min(int(2.0 / (reach * (1.0 + 1e-9))), int(math.sqrt(count)))
+    return (1, 1) if side < FEW_CELLS else (side, side)
 
 
 @njit(cache=True)
@@ -95,17 +135,41 @@ def _cell(x: float, side: int) -> int:
 
 
 @njit(cache=True)
+def _link_to_cell(tree: GrowingTree, u: int) -> None:
+    """Put point u into the chain of its cell."""
+    side = tree.cells.shape[0]
+    if side > 1:
+        column, row = _cell(tree.points[u, 0], side), _cell(tree.points[u, 1], side)
+        tree.chain[u] = tree.cells[column, row]
+        tree.cells[column, row] = u
+
+
+@njit(cache=True)
+def gather(tree: GrowingTree, count: int, x: float, y: float, reach: float, pool: Array) -> int:
+    """List the points that may be closer than `reach` to (x, y), in no order; return how many."""
+    side = tree.cells.shape[0]
+    if side == 1:
+        for u in range(count):
+            pool[u] = u
+        return count
+    found = 0
+    first_row, last_row = _cell(y - reach, side), _cell(y + reach, side)
+    for c in range(_cell(x - reach, side), _cell(x + reach, side) + 1):
+        for r in range(first_row, last_row + 1):
+            u = tree.cells[c, r]
+            while u >= 0:
+                pool[found] = u
+                found += 1
+                u = tree.chain[u]
+    return found
+
+
+@step
 def near_points(
-    points: Array,
-    pool: Array,
-    pool_size: int,
-    x: float,
-    y: float,
-    reach: float,
-    near: Array,
-    distance: Array,
+    points: Array, around: Vicinity, pool_size: int, x: float, y: float, reach: float
 ) -> int:
     """List the pool's points closer than `reach` (at least one), by distance; return how many."""
+    pool, near, distance, _, _ = around
     found = 0
     limit = reach * reach
     nearest, nearest_distance = -1, np.inf
@@ -137,23 +201,19 @@ def _insert_sorted(u: int, d: float, found: int, near: Array, distance: Array) -
     return found + 1
 
 
-@njit(cache=True)
-def attach(
-    found: int,
-    near: Array,
-    distance: Array,
-    weight: Array,
-    order: Array,
-    up: Array,
-    rank: Array,
-    joined: Array,
-    replaced: Array,
-) -> tuple[int, float]:
-    """Choose the neighbours a new point joins; return their number and the length saved.
+@step
+def attach(tree: GrowingTree, around: Vicinity, found: int) -> tuple[int, float]:
+    """Choose, among the points found, those that a new one joins.
 
-    `joined[0]` is the nearest point; `joined[k]` pays for itself by the edge in slot
-    `replaced[k]`. Both hold positions: joined in `near`, replaced in `order`.
+    Returns
+    -------
+    number
+        How many it joins.
+    saved
+        By how much the tree gets shorter.
     """
+    _, _, weight, order, up, rank, _, _ = tree
+    _, near, distance, joined, replaced = around
     joined[0] = 0
     count = 1
     saved = -distance[0]
@@ -174,68 +234,27 @@ def attach(
 
 @njit(cache=True)
 def add_point(
-    points: Array,
-    count: int,
-    x: float,
-    y: float,
-    ends: Array,
-    weight: Array,
-    order: Array,
-    up: Array,
-    rank: Array,
-    cells: Array,
-    chain: Array,
-    near: Array,
-    distance: Array,
-    joined: Array,
-    replaced: Array,
-    pool: Array,
-    changed: Array,
-) -> tuple[int, float]:
-    """Add (x, y) as point number `count`; write the changed slots; return (how many, saving)."""
+    tree: GrowingTree, around: Vicinity, count: int, x: float, y: float
+) -> tuple[Array, float]:
+    """Add (x, y) as point number `count`; return the edges that are new and the saving."""
+    points, ends, weight, order, up, rank, _, _ = tree
     reach = weight[order[count - 2]]
-    pool_size = gather(points, count, x, y, reach, cells, chain, pool)
-    found = near_points(points, pool, pool_size, x, y, reach, near, distance)
-    if distance[0] >= reach:  # far from everything: the nearest point may be in any cell
-        pool_size = gather(points, count, 0.0, 0.0, 2.0, cells, chain, pool)
-        found = near_points(points, pool, pool_size, x, y, reach, near, distance)
-    taken, saved = attach(found, near, distance, weight, order, up, rank, joined, replaced)
+    pool_size = gather(tree, count, x, y, reach, around.pool)
+    found = near_points(points, around, pool_size, x, y, reach)
+    if around.distance[0] >= reach:  # far from everything: the nearest point may be in any cell
+        pool_size = gather(tree, count, 0.0, 0.0, 2.0, around.pool)
+        found = near_points(points, around, pool_size, x, y, reach)
+    taken, saved = attach(tree, around, found)
+    changed = np.empty(taken, dtype=np.int64)
+    changed[0] = order[count - 1] = count - 1
     for j in range(1, taken):
-        changed[j] = order[replaced[j]]
-    changed[0] = count - 1
-    order[count - 1] = count - 1
+        changed[j] = order[around.replaced[j]]
     for j in range(taken):
-        slot = changed[j]
-        ends[slot, 0] = near[joined[j]]
-        ends[slot, 1] = count
-        weight[slot] = distance[joined[j]]
-    points[count, 0] = x
-    points[count, 1] = y
-    link_to_cell(count, x, y, cells, chain)
+        edge, k = changed[j], around.joined[j]
+        ends[edge, 0], ends[edge, 1] = around.near[k], count
+        weight[edge] = around.distance[k]
+    points[count, 0], points[count, 1] = x, y
+    _link_to_cell(tree, count)
     sort_order(order, count, weight)
     merge_tree(count + 1, ends, order, up, rank)
-    return taken, saved
-
-
-@njit(cache=True)
-def link_to_cell(u: int, x: float, y: float, cells: Array, chain: Array) -> None:
-    """Put point u into the chain of its cell."""
-    side = cells.shape[0]
-    if side > 1:
-        column, row = _cell(x, side), _cell(y, side)
-        chain[u] = cells[column, row]
-        cells[column, row] = u
-
-
-@njit(cache=True)
-def make_cells(points: Array, count: int, reach: float, chain: Array) -> Array:
-    """Return the cell table for points in [-1, 1] squared: one cell where few points would gain."""
-    side = 1
-    if count > 100:
-        side = max(1, min(int(2.0 / (reach * (1.0 + 1e-9))), int(math.sqrt(count))))
-    if side < 4:
-        side = 1
-    cells = np.full((side, side), -1, dtype=np.int64)
-    for u in range(count):
-        link_to_cell(u, points[u, 0], points[u, 1], cells, chain)
-    return cells
+    return changed, saved

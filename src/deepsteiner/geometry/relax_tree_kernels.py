@@ -6,11 +6,19 @@ Vertices are numbered as everywhere: terminals 0..n-1, then Steiner points.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from ..core.points import Array
 from .relax_component_kernels import NODE, kernel, solve_component, step
+
+
+class Adjacency(NamedTuple):
+    """The edges at vertex v: incident[start[v] : start[v + 1]]."""
+
+    start: Array
+    incident: Array
 
 
 @kernel
@@ -22,8 +30,8 @@ def copy_rows(source: Array, target: Array, count: int) -> None:
 
 
 @kernel
-def adjacency(edges: Array, edge_count: int, vertex_count: int) -> tuple[Array, Array]:
-    """Return (start, incident): the edges at v are incident[start[v]:start[v + 1]]."""
+def adjacency(edges: Array, edge_count: int, vertex_count: int) -> Adjacency:
+    """Return the edges at each vertex, in the order of their numbers."""
     start = np.empty(vertex_count + 2, np.int64)
     for v in range(vertex_count + 2):
         start[v] = 0
@@ -38,7 +46,7 @@ def adjacency(edges: Array, edge_count: int, vertex_count: int) -> tuple[Array, 
             v = edges[e, end] + 1
             incident[start[v]] = e
             start[v] += 1
-    return start, incident
+    return Adjacency(start, incident)
 
 
 @kernel

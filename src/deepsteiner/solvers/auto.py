@@ -45,8 +45,8 @@ class Choice:
 
 
 # Where `neural` and `local` take about as long, the one with the shorter tree on uniform and on
-# structured points (benchmarks/pipelines.py, benchmarks/neural_curves.py). `neural` leads at every
-# size; up to 5,000 points there is time, about a second, to solve its whole list exactly.
+# structured points (benchmarks/pipelines.py, benchmarks/learned/neural_curves.py). `neural` leads
+# at every size; up to 5,000 points there is time, about a second, to solve its whole list exactly.
 CHOICES = (
     Choice(5_000, neural, neural.Options(effort="best", pieces="any")),
     Choice(20_000, neural, neural.Options(effort="default")),

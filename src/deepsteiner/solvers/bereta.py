@@ -39,10 +39,10 @@ import numpy as np
 
 from ..core.errors import PointsError
 from ..core.options import describe, option
-from ..core.points import FloatArray
 from ..core.trees import tree_length
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import share
+from .batches import solve_rows
 
 BATCH_LIMIT = 64
 # An iteration spans all points several times over, in O(n^2): beyond, one alone takes too long.
@@ -77,7 +77,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Evolve one instance."""
-    from .kernels.bereta_kernels import begin, evolve
+    from .kernels.bereta_kernels import begin, evolve, finish_batch
 
     n = len(run.points)
     if n > SIZE_LIMIT:
@@ -85,13 +85,13 @@ def solve(run: Run, options: Options) -> Tree:
             f"method {INFO.name!r} takes at most {SIZE_LIMIT} distinct points, got {n}; "
             "'smith' takes any number"
         )
-    state = begin(run.points, options.population, run.seed)
-    best = state[3]
+    evolution = begin(run.points, options.population, run.seed)
+    best = evolution.best
     span = 1 if run.trace is not None else max(1, _SPAN // n**2)
     done, total, length = 0, options.iterations, float(best[0, 1])
     while run.monitor.report("evolving", done, total, length) and done < total:
         step = min(span, total - done)
-        evolve(run.points, *state, options.write_back, step)
+        evolve(run.points, evolution, options.write_back, step)
         done += step
         if run.trace is not None and best[0, 1] < length:
             steiner = best[1 : 1 + int(best[0, 0])]
@@ -102,7 +102,7 @@ def solve(run: Run, options: Options) -> Tree:
             }
             run.trace.append(record)
         length = float(best[0, 1])
-    trees = _strict(run.points[None], best[None])
+    trees = solve_rows(run.points[None], finish_batch, best[None])
     nodes = np.concatenate((run.points, trees.steiner))
     run.monitor.report("done", done, total, tree_length(nodes, trees.edges))
     return Tree(trees.steiner, trees.edges, info={"iterations": done})
@@ -110,21 +110,10 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels.bereta_kernels import evolve_batch
+    from .kernels.bereta_kernels import evolve_batch, finish_batch
 
     count, n = batch.points.shape[:2]
     best = np.zeros((count, n + 1, 2))
     call = (batch.points, batch.seeds, options.population, options.write_back, options.iterations)
-    share(count, lambda *span: evolve_batch(*call, best, *span))
-    return _strict(batch.points, best)
-
-
-def _strict(points: FloatArray, best: FloatArray) -> BatchTrees:
-    """Return the strict trees of the best chromosomes."""
-    from .kernels.bereta_kernels import finish_batch
-
-    count, n = points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    share(count, lambda *span: finish_batch(points, best, sizes, steiner, edges, *span))
-    return pack(n, sizes, steiner, edges)
+    share(count, lambda first, last: evolve_batch(*call, best, first, last))
+    return solve_rows(batch.points, finish_batch, best)

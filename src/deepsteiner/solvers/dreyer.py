@@ -29,18 +29,16 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from ..core.options import describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.trees import tree_length
-from ..geometry.relaxation import refine_batch
 from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
-from .thompson import refine_in_pieces
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from .batches import refine_in_pieces, refined, solve_rows
 
 BATCH_LIMIT = 128
 _NEAREST = 10
@@ -87,24 +85,18 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
         from .kernels.dreyer_kernels import grow_batch as kernel
     else:
         from .kernels.dreyer_insertion_kernels import insert_batch as kernel
-    count, n = batch.points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    share(count, lambda *span: kernel(batch.points, sizes, steiner, edges, *span))
-    packed = pack(n, sizes, steiner, edges)
-    return BatchTrees(
-        *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
-    )
+    return refined(batch.points, solve_rows(batch.points, kernel))
 
 
-def _joined(run: Run, tree: IntArray) -> tuple[FloatArray, IntArray]:
+def _joined(run: Run, edges: IntArray) -> tuple[FloatArray, IntArray]:
     """Join terminals one by one; those that a limit leaves out hang on their spanning-tree edge."""
-    from .kernels.dreyer_kernels import begin, grow, joining_order
+    from .kernels.dreyer_kernels import begin, grow
+    from .kernels.walk_kernels import breadth_first
 
     n = len(run.points)
-    order, parent = joining_order(n, tree)
-    state = begin(run.points, order)
-    points, ends, sizes = state[0], state[1], state[4]
+    walk = breadth_first(edges)
+    order, parent = walk.order, walk.parent
+    tree = begin(run.points, order)
     near = _near_terminals(run.points)
     to_parent = run.points[order[1:]] - run.points[parent[order[1:]]]
     # The tree so far and the spanning-tree edges of the terminals that are still to come.
@@ -113,42 +105,42 @@ def _joined(run: Run, tree: IntArray) -> tuple[FloatArray, IntArray]:
     span = most = 1 if run.trace is not None else _JOIN_SPAN
     while run.monitor.report("joining", done, n, length) and done < n:
         last, began = min(done + span, n), time.perf_counter()
-        growth = grow(n, *state, order, parent, near, done, last)
+        growth = grow(tree, walk, near, done, last)
         share = _JOIN_SECONDS / max(time.perf_counter() - began, 1e-6)
         span = max(1, min(int(span * share), 2 * span, most))
         saving = float(rest[done - 1 : last - 1].sum()) - growth
         length -= saving
         if run.trace is not None:
-            run.trace.append(_record(run, int(order[done]), saving, length))
+            unit = run.frame.unit
+            record = {"saving": saving * unit, "length": length * unit}
+            run.trace.append({"joined": int(order[done]), **record})
         done = last
     late = order[done:]
-    edges = np.concatenate(
-        (ends[: int(sizes[1])], np.stack((parent[late], late), axis=1).reshape(-1, 2))
+    count, joined = map(int, tree.sizes)
+    return tree.points[n:count].copy(), np.concatenate(
+        (tree.ends[:joined], np.stack((parent[late], late), axis=1))
     )
-    return points[n : int(sizes[0])].copy(), edges
 
 
-def _inserted(run: Run, tree: IntArray) -> tuple[FloatArray, IntArray]:
+def _inserted(run: Run, edges: IntArray) -> tuple[FloatArray, IntArray]:
     """Insert Steiner points along the spanning tree's edges."""
-    from .kernels.dreyer_insertion_kernels import begin, insert_along, longest_first
-    from .kernels.thompson_kernels import write_edges
+    from .kernels.dreyer_insertion_kernels import insert_along, longest_first
+    from .kernels.slot_kernels import edges_of, slots_of
 
     n = len(run.points)
-    tree = longest_first(run.points, tree)
-    points, start, degree, neighbours = begin(run.points, tree)
-    slots = (start, degree, neighbours)
-    count, done = n, 0
-    length = tree_length(run.points, tree)
+    edges = longest_first(run.points, edges)
+    tree, done = slots_of(run.points, edges), 0
+    length = tree_length(run.points, edges)
     span = 1 if run.trace is not None else _INSERT_SPAN
     while run.monitor.report("inserting", done, n - 1, length) and done < n - 1:
-        last, before = min(done + span, n - 1), count
-        count = insert_along(points, *slots, tree, count, done, last)
+        before = int(tree.size[0])
+        insert_along(tree, edges[done : done + span])
+        done = min(done + span, n - 1)
         if run.trace is not None:
-            run.trace.extend(_insertion(run, slots, s) for s in range(before, count))
-        done = last
-    edges = np.empty((count - 1, 2), dtype=np.int64)
-    write_edges(*slots, count, edges)
-    return points[n:count].copy(), edges
+            for new in range(before, int(tree.size[0])):
+                x, z, v = tree.neighbours[tree.start[new] :][:3].tolist()
+                run.trace.append({"inserted": new, "between": [x, v, z]})
+    return tree.points[n : tree.size[0]].copy(), edges_of(tree)
 
 
 def _near_terminals(points: FloatArray) -> IntArray:
@@ -160,15 +152,3 @@ def _near_terminals(points: FloatArray) -> IntArray:
 
     found = cKDTree(points).query(points, k=_NEAREST + 1)[1]
     return np.ascontiguousarray(found, dtype=np.int64)
-
-
-def _record(run: Run, terminal: int, saving: float, length: float) -> dict[str, Any]:
-    unit = run.frame.unit
-    return {"joined": terminal, "saving": saving * unit, "length": length * unit}
-
-
-def _insertion(
-    run: Run, slots: tuple[IntArray, IntArray, IntArray], steiner: int
-) -> dict[str, Any]:
-    start, _, neighbours = slots
-    return {"inserted": steiner, "between": neighbours[start[steiner] :][:3].tolist()}

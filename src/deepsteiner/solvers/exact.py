@@ -41,7 +41,7 @@ from ..io.atomic import check_can_write
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.monitor import Monitor
 from ..run.threads import share
-from .small import SmallTrees
+from .batches import SmallTrees
 
 if TYPE_CHECKING:
     from ..fst.trees import FullTrees
@@ -308,7 +308,7 @@ class _Small(SmallTrees):
         """Solve the instances first..last."""
         from ..fst.select.exact.small_solve_kernels import solve_span
 
-        solve_span(*self.arrays, self.lengths, self.proven, self.listed, first, last)
+        solve_span(self.points, *self.rows, self.lengths, self.proven, self.listed, first, last)
 
     def tree(self) -> Tree:
         """Return the only instance's tree, proven shortest."""

@@ -8,7 +8,7 @@ make, made by calculation.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from ..core.points import FloatArray, Frame, IntArray
 from ..core.trees import tree_length
 from ..geometry.candidates import KINDS, CandidateOptions, grid_box, grid_points
 from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
-from .thompson import refine_in_pieces
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from .batches import refine_in_pieces, refined, solve_rows
+
+if TYPE_CHECKING:
+    from .kernels.greedy_kernels import Rules, Work
 
 # A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
 # so the time grows with n^2 to n^4; beyond these sizes it is minutes.
@@ -54,23 +56,21 @@ def solve(run: Run, options: Options) -> Tree:
 
     n = len(run.points)
     check_size(n, options, INFO.name)
-    kind, near = KINDS.index(options.candidates), options.k_neighbors
-    work = kernels.allocate(n, kind, options.k_star, near, grid_of(run.points, run.frame, options))
-    cells = kernels.begin(work, run.points, starting_tree(run))
-    length, count = tree_length(run.points, work[1][: n - 1]), n
+    work, rules = begin_work(run, options)
+    tree = work.tree
+    length, count = tree_length(run.points, tree.ends[: n - 1]), n
     search = kernels.new_search()
     while run.monitor.report("greedy", count - n, n - 2, length) and count < 2 * n - 2:
-        given = (work, count, cells, kind, options.k_star, near, search)
-        if not kernels.best_candidate(*given, _BUDGET):
+        if not kernels.best_candidate(work, count, rules, search, _BUDGET):
             continue
         saving, row = float(search[kernels.SAVING]), int(search[kernels.ROW])
         if not saving > kernels.LEAST_SAVING:
             break
-        kernels.add(work, count, cells, work[5][row, 0], work[5][row, 1])
+        kernels.add(work, count, *work.candidates[row])
         length, count, search = length - saving, count + 1, kernels.new_search()
         if run.trace is not None:
-            run.trace.append(step_record(run.frame, work[0][count - 1], saving, length))
-    steiner, edges = work[0][n:count].copy(), work[1][: count - 1].copy()
+            run.trace.append(step_record(run.frame, tree.points[count - 1], saving, length))
+    steiner, edges = tree.points[n:count].copy(), tree.ends[: count - 1].copy()
     if options.relax:
         steiner, edges = refine_in_pieces(run, steiner, edges)
     else:
@@ -82,20 +82,25 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Run greedy on many instances of one size."""
     from .kernels import greedy_kernels as kernels
 
-    count, n = batch.points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    kind, grids = KINDS.index(options.candidates), grids_of(batch, options)
-    call = (batch.points, grids, kind, options.k_star, options.k_neighbors, sizes, steiner, edges)
-    share(count, lambda first, last: kernels.solve_batch(*call, first, last))
-    packed = pack(n, sizes, steiner, edges)
-    if options.relax:
-        from ..geometry.relaxation import refine_batch
+    call = (kernels.solve_batch, grids_of(batch, options), rules_of(options))
+    trees = solve_rows(batch.points, *call)
+    return refined(batch.points, trees) if options.relax else trees
 
-        return BatchTrees(
-            *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
-        )
-    return packed
+
+def rules_of(options: CandidateOptions) -> Rules:
+    """Return which candidates there are, as kernels take it."""
+    from .kernels.greedy_kernels import Rules
+
+    return Rules(KINDS.index(options.candidates), options.k_star, options.k_neighbors)
+
+
+def begin_work(run: Run, options: CandidateOptions) -> tuple[Work, Rules]:
+    """Return the spanning tree and the candidates that an instance begins with."""
+    from .kernels.greedy_kernels import begin
+
+    rules = rules_of(options)
+    grid = grid_of(run.points, run.frame, options)
+    return begin(run.points, starting_tree(run), rules, grid), rules
 
 
 def starting_tree(run: Run) -> IntArray:
@@ -122,13 +127,8 @@ def grids_of(batch: Batch, options: CandidateOptions) -> FloatArray:
     """Return every instance's grid, (B, cells, 2)."""
     if options.candidates != "grid":
         return np.zeros((len(batch.points), 1, 2))
-    frames = [Frame(shift, int(k)) for shift, k in zip(batch.shifts, batch.exponents, strict=True)]
-    return np.stack(
-        [
-            grid_of(points, frame, options)
-            for points, frame in zip(batch.points, frames, strict=True)
-        ]
-    )
+    instances = zip(batch.points, batch.shifts, batch.exponents, strict=True)
+    return np.stack([grid_of(p, Frame(shift, int(k)), options) for p, shift, k in instances])
 
 
 def check_size(n: int, options: CandidateOptions, method: str) -> None:

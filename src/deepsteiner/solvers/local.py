@@ -31,8 +31,8 @@ from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.monitor import Monitor
 from ..run.threads import share
+from .batches import SmallTrees
 from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
-from .small import SmallTrees
 
 # From here on a solve uses every core unless told otherwise.
 MANY = 20_000
@@ -133,4 +133,4 @@ def _solve_small(small: SmallTrees, solved: Flags, options: Options, first: int,
     from ..fst.select.search.batch_kernels import solve_span
 
     largest = pipeline(options).enumerate.largest
-    solve_span(*small.arrays, solved, largest, SMALL_WORK, SMALL_WIDEST, first, last)
+    solve_span(small.points, *small.rows, solved, largest, SMALL_WORK, SMALL_WIDEST, first, last)

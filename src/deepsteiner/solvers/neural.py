@@ -37,9 +37,9 @@ from ..run.watch import hurried, never
 from ..scoring.device_network import ScoredLists, forward_on
 from ..scoring.scores import DROP, NetworkScore
 from ..scoring.weights import load_weights
+from .batches import SmallTrees
 from .local import MANY, threads_for
 from .search import Pipeline, Select, search, spanned
-from .small import SmallTrees
 
 # Up to here a solve is one kernel call,
 BATCH_LIMIT = 256
@@ -171,8 +171,8 @@ def _solve_small(small: SmallTrees, options: Options, device: Place, stop: IntAr
 
     def solve_span(first: int, last: int) -> None:
         solve_learned(
-            *small.arrays, weights, how.largest, how.gaps, how.drop, piece, how.sweeps, how.pairs,
-            how.trials, SMALL_WORK, SMALL_WIDEST, first, last, stop,
+            small.points, *small.rows, weights, how.largest, how.gaps, how.drop, piece, how.sweeps,
+            how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, first, last, stop,
         )  # fmt: skip
 
     if device != "cuda":

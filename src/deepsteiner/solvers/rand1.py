@@ -11,8 +11,8 @@ from ..core.options import describe, option
 from ..core.points import FloatArray, Frame
 from ..core.trees import tree_length
 from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from .batches import solve_rows
 
 BATCH_LIMIT = 500
 
@@ -45,9 +45,8 @@ def solve(run: Run, options: Options) -> Tree:
     from .kernels.rand_kernels import random_extension, shrink
 
     run.monitor.report("random points")
-    low, high = _where(run.points, run.frame, options)
-    normal = options.distribution == "normal"
-    steiner = random_extension(run.points, run.seed, low, high, normal)
+    box, normal = _where(run.points, run.frame, options), options.distribution == "normal"
+    steiner = random_extension(run.points, run.seed, box, normal)
     nodes = np.concatenate((run.points, steiner))
     shrunk = nodes.copy()
     shrink(shrunk)  # terminals far smaller than the unit square would overflow in their frame
@@ -64,31 +63,23 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     from .kernels.rand_kernels import rand1_batch
 
-    count, n = batch.points.shape[:2]
-    boxes = [
-        _where(points, Frame(shift, int(exponent)), options)
-        for points, shift, exponent in zip(batch.points, batch.shifts, batch.exponents, strict=True)
-    ]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    low, high = np.array(boxes).reshape(count, 2, 2).transpose(1, 0, 2).copy()
+    instances = zip(batch.points, batch.shifts, batch.exponents, strict=True)
+    boxes = [_where(points, Frame(shift, int(k)), options) for points, shift, k in instances]
     normal = options.distribution == "normal"
-    call = (batch.points, batch.seeds, low, high, normal, sizes, steiner, edges)
-    share(count, lambda first, last: rand1_batch(*call, first, last))
-    return pack(n, sizes, steiner, edges)
+    return solve_rows(batch.points, rand1_batch, batch.seeds, np.array(boxes), normal)
 
 
-def _where(points: FloatArray, frame: Frame, options: Options) -> tuple[FloatArray, FloatArray]:
+def _where(points: FloatArray, frame: Frame, options: Options) -> FloatArray:
     """Return, in the frame, the box (low, high), or the mean and deviation of the normal.
 
     Beside points of the size of denormal numbers, the unit square is cut to what a frame can hold.
     """
     if options.distribution == "box":
-        return points.min(axis=0), points.max(axis=0)
+        return np.stack((points.min(axis=0), points.max(axis=0)))
     with np.errstate(over="ignore", divide="ignore"):
         if options.distribution == "normal":
             mean = frame.into(np.array([[0.5, 0.5]]))[0]
-            low, high = mean, np.full(2, 0.2) / frame.unit
+            box = np.stack((mean, np.full(2, 0.2) / frame.unit))
         else:
-            low, high = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
-    return np.clip(low, -FARTHEST, FARTHEST), np.clip(high, -FARTHEST, FARTHEST)
+            box = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
+    return np.asarray(np.clip(box, -FARTHEST, FARTHEST))

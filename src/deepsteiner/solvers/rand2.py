@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..core.options import describe, option
 from ..core.trees import tree_length
-from ..geometry.candidates import KINDS, CandidateOptions
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
-from .greedy import BATCH_LIMIT, check_size, grid_of, grids_of, starting_tree, step_record
+from ..geometry.candidates import CandidateOptions
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from .batches import solve_rows
+from .greedy import BATCH_LIMIT, begin_work, check_size, grids_of, rules_of, step_record
 
 
 @dataclass(frozen=True)
@@ -37,40 +35,33 @@ __all__ = ["BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
 def solve(run: Run, options: Options) -> Tree:
     """Run Algorithm 1 with random choices on one instance."""
     from ..geometry.random_kernels import new_state
-    from .kernels.greedy_kernels import allocate, begin
     from .kernels.rand_kernels import random_step
 
     n = len(run.points)
     check_size(n, options, INFO.name)
-    kind, k_star, near = KINDS.index(options.candidates), options.k_star, options.k_neighbors
-    work = allocate(n, kind, k_star, near, grid_of(run.points, run.frame, options))
-    cells = begin(work, run.points, starting_tree(run))
+    work, rules = begin_work(run, options)
+    points, ends = work.tree.points, work.tree.ends
     state = new_state(run.seed)
-    length, count, saving = tree_length(run.points, work[1][: n - 1]), n, 0.0
+    length, count, saving = tree_length(run.points, ends[: n - 1]), n, 0.0
     while saving >= 0.0 and count < 2 * n - 2:
         if not run.monitor.report("random steps", count - n, n - 2, length):
             break
-        before = work[1][: count - 1].copy()
-        saving = random_step(work, count, cells, state, kind, k_star, near)
+        before = ends[: count - 1].copy()
+        saving = random_step(work, count, rules, state)
         if run.trace is not None:
-            run.trace.append(step_record(run.frame, work[0][count], saving, length - saving))
+            run.trace.append(step_record(run.frame, points[count], saving, length - saving))
         if saving >= 0.0 or options.keep_worsening:
             length, count = length - saving, count + 1
         else:
-            work[1][: count - 1] = before
+            ends[: count - 1] = before
     run.monitor.report("done", count - n, n - 2, length)
-    return Tree(work[0][n:count].copy(), work[1][: count - 1].copy(), info={"steps": count - n})
+    return Tree(points[n:count].copy(), ends[: count - 1].copy(), info={"steps": count - n})
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     from .kernels.rand_kernels import rand2_batch
 
-    count, n = batch.points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    kind, grids = KINDS.index(options.candidates), grids_of(batch, options)
-    call = (batch.points, batch.seeds, grids, kind, options.k_star, options.k_neighbors)
-    rest = (options.keep_worsening, sizes, steiner, edges)
-    share(count, lambda first, last: rand2_batch(*call, *rest, first, last))
-    return pack(n, sizes, steiner, edges)
+    rules, grids = rules_of(options), grids_of(batch, options)
+    call = (rand2_batch, batch.seeds, grids, rules, options.keep_worsening)
+    return solve_rows(batch.points, *call)

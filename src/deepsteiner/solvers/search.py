@@ -309,7 +309,7 @@ class Search:
 
     def _finish(self, trees: FullTrees, picked: Flags) -> tuple[FloatArray, IntArray]:
         """Return the union of the picked trees, relaxed where there is time."""
-        from .thompson import refine_in_pieces
+        from .batches import refine_in_pieces
 
         try:
             union = self.watch.wait("union", lambda: trees.union(picked), self.length)
@@ -357,7 +357,7 @@ def spanned(run: Run, tree: IntArray | None = None) -> Tree:
 
     Of few points it is relaxed; of many it is a path where it is not known.
     """
-    from .thompson import refine_in_pieces
+    from .batches import refine_in_pieces
 
     if len(run.points) > TILED_FROM:
         return unimproved(path_through_strips(run.points) if tree is None else tree)

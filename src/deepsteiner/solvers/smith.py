@@ -28,13 +28,11 @@ import numpy as np
 from ..core.options import describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.trees import tree_length
-from ..geometry.relaxation import refine_batch
 from ..geometry.spanning_trees import monitored_spanning_tree
 from ..geometry.triangulation import triangulate
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.watch import Stopped, Watch
-from .thompson import refine_in_pieces
+from .batches import refine_in_pieces, refined, solve_rows
 
 BATCH_LIMIT = 256
 
@@ -67,11 +65,10 @@ def solve(run: Run, options: Options) -> Tree:
     if run.monitor.report("triangulation", 1, 3, tree_length(run.points, tree)):
         triangles, neighbours = triangulation(run.points, Watch(run.monitor))
     trees = list_trees(run.points, tree, triangles, neighbours, len(triangles))
-    number, terminals, places, lengths, replaced = trees
     parent = np.arange(n)
-    taken = choose(number, terminals, lengths, replaced, parent)
+    taken = choose(trees, parent)
     steiner, edges = np.empty((n, 2)), np.empty((2 * n, 2), dtype=np.int64)
-    count = concatenate(n, tree, terminals, places, taken, parent, steiner, edges)
+    count = concatenate(trees, taken, tree, parent, steiner, edges)
     steiner, edges = steiner[: count - n].copy(), edges[: count - 1].copy()
     length = tree_length(np.concatenate((run.points, steiner)), edges)
     if run.trace is not None:
@@ -79,23 +76,15 @@ def solve(run: Run, options: Options) -> Tree:
     run.monitor.report("concatenated", 2, 3, length)
     if options.refine:
         steiner, edges = refine_in_pieces(run, steiner, edges)
-    return Tree(steiner, edges, info={"listed": int(number), "chosen": len(taken)})
+    return Tree(steiner, edges, info={"listed": len(trees.lengths), "chosen": len(taken)})
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     from .kernels import smith_kernels as kernels
 
-    count, n = batch.points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    share(count, lambda *span: kernels.solve_batch(batch.points, sizes, steiner, edges, *span))
-    packed = pack(n, sizes, steiner, edges)
-    if not options.refine:
-        return packed
-    return BatchTrees(
-        *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
-    )
+    trees = solve_rows(batch.points, kernels.solve_batch)
+    return refined(batch.points, trees) if options.refine else trees
 
 
 def triangulation(points: FloatArray, watch: Watch | None = None) -> tuple[IntArray, IntArray]:
@@ -123,16 +112,17 @@ def triangulation(points: FloatArray, watch: Watch | None = None) -> tuple[IntAr
 
 def _chosen(run: Run, trees: Any, taken: IntArray) -> list[dict[str, Any]]:
     """Return the full Steiner trees taken, for the trace, in the user's coordinates."""
-    _, terminals, places, lengths, replaced = trees
     records = []
     for row in taken:
-        size = 3 if terminals[row, 3] < 0 else 4
+        size = 3 if trees.terminals[row, 3] < 0 else 4
+        places = trees.places[row, : 2 * (size - 2)].reshape(-1, 2)
+        length, replaced = float(trees.lengths[row]), float(trees.replaced[row])
         records.append(
             {
-                "terminals": terminals[row, :size].tolist(),
-                "steiner": run.frame.back(places[row, : 2 * (size - 2)].reshape(-1, 2)).tolist(),
-                "ratio": float(lengths[row] / replaced[row]),
-                "saving": float(replaced[row] - lengths[row]) * run.frame.unit,
+                "terminals": trees.terminals[row, :size].tolist(),
+                "steiner": run.frame.back(places).tolist(),
+                "ratio": length / replaced,
+                "saving": (replaced - length) * run.frame.unit,
             }
         )
     return records

@@ -17,18 +17,11 @@ components that occur.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
-import numpy as np
-
 from ..core.options import NoOptions as Options
-from ..core.points import FloatArray, IntArray
 from ..core.trees import tree_length
-from ..geometry.relaxation import refine, refine_batch
 from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.threads import share
-from ..run.watch import Stopped, Watch
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from .batches import refine_in_pieces, refined, solve_rows
 
 INFO = MethodInfo(
     name="thompson",
@@ -38,42 +31,38 @@ INFO = MethodInfo(
     strict=True,
 )
 
-__all__ = ["BATCH_LIMIT", "INFO", "Options", "refine_in_pieces", "solve", "solve_batch"]
+__all__ = ["BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
 
 BATCH_LIMIT = 256
 # Insertions between two reports: some milliseconds.
 _SPAN = 2_000
-# Edges of a tree that is refined in one go, and of the pieces of larger ones: some 20 ms.
-_PIECE = 10_000
 
 
 def solve(run: Run, options: Options) -> Tree:
     """Insert, then relax, one instance."""
-    from .kernels.thompson_kernels import begin, insert_some, write_edges
+    from .kernels.slot_kernels import edges_of
+    from .kernels.thompson_kernels import begin, insert_some
 
     n = len(run.points)
     run.monitor.report("spanning tree", 0, 1)
-    tree = monitored_spanning_tree(run.points, run.monitor)
-    length = tree_length(run.points, tree)
-    state = begin(run.points, tree)
-    points, counts = state[0], state[5]
+    edges = monitored_spanning_tree(run.points, run.monitor)
+    length = tree_length(run.points, edges)
+    state = begin(run.points, edges)
+    tree, count = state.tree, n
     span = 1 if run.trace is not None else _SPAN
-    while run.monitor.report("inserting", int(counts[0]) - n, n - 2, length) and counts[1] > 0:
-        before = int(counts[0])
-        saved = insert_some(n, *state, span)
+    while run.monitor.report("inserting", count - n, n - 2, length) and state.waiting[0] > 0:
+        saved = insert_some(n, state, span)
         length -= saved
-        if run.trace is not None and counts[0] > before:
+        if run.trace is not None and tree.size[0] > count:
             record = {
-                "chosen": run.frame.back(points[before : before + 1])[0].tolist(),
-                "neighbours": state[3][state[1][before] :][:3].tolist(),
+                "chosen": run.frame.back(tree.points[count : count + 1])[0].tolist(),
+                "neighbours": tree.neighbours[tree.start[count] :][:3].tolist(),
                 "saving": saved * run.frame.unit,
                 "length": length * run.frame.unit,
             }
             run.trace.append(record)
-    count = int(counts[0])
-    edges = np.empty((count - 1, 2), dtype=np.int64)
-    write_edges(*state[1:4], count, edges)
-    steiner, edges = refine_in_pieces(run, points[n:count].copy(), edges)
+        count = int(tree.size[0])
+    steiner, edges = refine_in_pieces(run, tree.points[n:count].copy(), edges_of(tree))
     return Tree(steiner, edges, info={"insertions": count - n})
 
 
@@ -81,73 +70,4 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     from .kernels.thompson_kernels import insert_batch
 
-    count, n = batch.points.shape[:2]
-    sizes = np.empty(count, dtype=np.int64)
-    steiner, edges = np.empty((count, n, 2)), np.empty((count, 2 * n, 2), dtype=np.int64)
-    share(count, lambda *span: insert_batch(batch.points, sizes, steiner, edges, *span))
-    packed = pack(n, sizes, steiner, edges)
-    return BatchTrees(
-        *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
-    )
-
-
-def refine_in_pieces(
-    run: Run, steiner: FloatArray, edges: IntArray, reserve: float = 0.0, threads: int = 1
-) -> tuple[FloatArray, IntArray]:
-    """Refine a tree over `run.points`, reporting on the way; return its Steiner points and edges.
-
-    Trees of more than _PIECE edges are cut at terminals and refined piece by piece, so that limits
-    hold at any size; angles between edges of different pieces then stay as they are, and pieces
-    that a limit leaves out (`reserve` seconds before it) come back unrefined.
-    """
-    if len(edges) <= _PIECE:
-        steiner, edges = refine(run.points, steiner, edges)
-    else:
-        watch = Watch(run.monitor, reserve)
-        try:
-            pieces = watch.wait("refining", lambda: _pieces(len(run.points), edges))
-        except Stopped:
-            return steiner, edges
-        steiner, edges = _refine_each(run, steiner, pieces, watch, threads)
-    length = tree_length(np.concatenate((run.points, steiner)), edges)
-    run.monitor.report("done", 1, 1, length)
-    return steiner, edges
-
-
-def _pieces(n: int, edges: IntArray) -> list[IntArray]:
-    """Return the edges of connected pieces of a tree, cut at terminals."""
-    from .kernels.thompson_kernels import piece_labels
-
-    labels = piece_labels(n, edges, _PIECE)
-    order = np.argsort(labels, kind="stable")
-    bounds = np.flatnonzero(np.diff(labels[order])) + 1
-    return [edges[rows] for rows in np.split(order, bounds)]
-
-
-def _refine_each(
-    run: Run, steiner: FloatArray, pieces: list[IntArray], watch: Watch, threads: int
-) -> tuple[FloatArray, IntArray]:
-    """Refine connected pieces of a tree, some at a time, and put them together again."""
-    n = len(run.points)
-    placed: list[FloatArray] = []
-    linked: list[IntArray] = []
-    total, going = n, True
-
-    def refined(piece: IntArray) -> tuple[IntArray, FloatArray, IntArray]:
-        nodes, inverse = np.unique(piece, return_inverse=True)
-        terminals = nodes[nodes < n]
-        own, local = steiner[nodes[nodes >= n] - n], inverse.reshape(-1, 2).astype(np.int64)
-        if going:
-            own, local = refine(run.points[terminals], own, local)
-        return terminals, own, local
-
-    with ThreadPoolExecutor(threads) as pool:
-        for done in range(0, len(pieces), threads):
-            going = watch.go_on("refining", done, len(pieces))
-            some = pieces[done : done + threads]
-            for terminals, own, local in (map if threads == 1 else pool.map)(refined, some):
-                names = np.concatenate((terminals, total + np.arange(len(own))))
-                linked.append(names[local])
-                placed.append(own)
-                total += len(own)
-    return np.concatenate(placed), np.concatenate(linked)
+    return refined(batch.points, solve_rows(batch.points, insert_batch))

@@ -54,7 +54,7 @@ def tables(
       deepsteiner tables --quick
       deepsteiner tables -O report.html
     """
-    from ...benchmark.quick import compare, verdict
+    from ...benchmark.recompute import compare, verdict
     from ...benchmark.rows import read_rows, stored_rows
     from ...benchmark.tables.catalogue import make_tables
     from ...benchmark.tables.preface import preface
@@ -110,7 +110,7 @@ def _rendered(
 
 
 def _recomputed(count: int, numbers: list[str], minutes: float, quiet: bool) -> list[Row]:
-    from ...benchmark.quick import quick_tasks, recompute
+    from ...benchmark.recompute import quick_tasks, recompute
     from ...benchmark.runner import Bench
     from .bench import RowsBar
 

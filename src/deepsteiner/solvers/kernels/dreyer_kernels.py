@@ -1,23 +1,19 @@
-"""Kernels of Dreyer and Overton's incremental heuristic.
-
-The growing tree is `points` (terminals 0..n-1, Steiner points from n on),
-`ends` (the two ends of each edge), and lists of half-edges: half-edge 2 e + k belongs to vertex
-ends[e, k], head[v] is the first at v and after[h] the next one at the same vertex (-1: none).
-sizes[0] counts the points in use (n and the Steiner points), sizes[1] the edges. Every Steiner
-point has degree 3; terminals may have any.
-"""
+"""Kernels of Dreyer and Overton's incremental heuristic."""
 
 from __future__ import annotations
 
-import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ...core.points import Array
 from ...geometry.relax_component_kernels import NODE, solve_component
+from ...geometry.relax_tree_kernels import copy_rows
 from ...geometry.spanning_kernels import prim
-from .thompson_kernels import fermat_point, slots_of
+from ..batches import TreeRows
+from .slot_kernels import distance, fermat_point, put_tree
+from .walk_kernels import Walk, breadth_first
 
 # How far from a nearby terminal, in edges, an edge is still tried.
 HOPS = 3
@@ -25,59 +21,85 @@ HOPS = 3
 TRIES = 4
 
 
-@njit(cache=True)
-def joining_order(n: int, tree: Array) -> tuple[Array, Array]:
-    """Return (order, parent): the terminals breadth first along the spanning tree.
+class HalfEdgeTree(NamedTuple):
+    """A growing tree, and room to work on it; every Steiner point has degree 3.
 
-    The order begins with terminal 0; every terminal's parent comes before it.
+    Attributes
+    ----------
+    points
+        (2n, 2) terminals 0..n-1, Steiner points from n on.
+    ends
+        (2n, 2) the two ends of each edge.
+    head, after
+        Lists of half-edges: half-edge 2 e + k belongs to vertex ends[e, k], head[v] is the first
+        one at v and after[h] the next one at the same vertex (-1: none).
+    sizes
+        (2,) number of points in use (n and the Steiner points) and of edges.
+    marks
+        (2n,) which terminal an edge was last listed for.
+    nodes, via
+        The full component at work, as NODE records, and the edge from each to its parent.
     """
-    start, degree, neighbours = slots_of(n, tree)
-    order, parent = np.empty(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    order[0] = 0
-    reached = 1
-    for k in range(n):
-        v = order[k]
-        for i in range(start[v], start[v] + degree[v]):
-            u = neighbours[i]
-            if u != parent[v]:
-                parent[u] = v
-                order[reached] = u
-                reached += 1
-    return order, parent
+
+    points: Array
+    ends: Array
+    head: Array
+    after: Array
+    sizes: Array
+    marks: Array
+    nodes: Array
+    via: Array
+
+
+class Joint(NamedTuple):
+    """How a terminal t joins an edge by the best point of the three.
+
+    Attributes
+    ----------
+    growth
+        By how much the tree gets longer; infinite where it cannot be.
+    x, y
+        The point.
+    corner
+        Whether the point is the edge's first end (0), the second (1), t itself (2) or none (-1).
+    """
+
+    growth: float
+    x: float
+    y: float
+    corner: int
 
 
 @njit(cache=True)
-def begin(
-    terminals: Array, order: Array
-) -> tuple[Array, Array, Array, Array, Array, Array, Array, Array]:
-    """Return (points, ends, head, after, sizes, marks, nodes, via) with the first two joined."""
+def begin(terminals: Array, order: Array) -> HalfEdgeTree:
+    """Return the tree of the first two terminals."""
     n = terminals.shape[0]
     points = np.empty((2 * n, 2))
-    for v in range(n):
-        points[v, 0], points[v, 1] = terminals[v, 0], terminals[v, 1]
+    copy_rows(terminals, points, n)
     ends = np.empty((2 * n, 2), dtype=np.int64)
     head, after = np.full(2 * n, -1, dtype=np.int64), np.full(4 * n, -1, dtype=np.int64)
     sizes = np.array([n, 0], dtype=np.int64)
     marks = np.full(2 * n, -1, dtype=np.int64)
     nodes, via = np.empty(2 * n, NODE), np.empty(2 * n, dtype=np.int64)
-    add_edge(ends, head, after, sizes, order[0], order[1])
-    return points, ends, head, after, sizes, marks, nodes, via
+    tree = HalfEdgeTree(points, ends, head, after, sizes, marks, nodes, via)
+    add_edge(tree, order[0], order[1])
+    return tree
 
 
 @njit(cache=True)
-def add_edge(ends: Array, head: Array, after: Array, sizes: Array, a: int, b: int) -> int:
-    """Add the edge ab and return its number."""
-    e = sizes[1]
-    ends[e, 0], ends[e, 1] = a, b
-    after[2 * e], after[2 * e + 1] = head[a], head[b]
-    head[a], head[b] = 2 * e, 2 * e + 1
-    sizes[1] = e + 1
-    return int(e)
+def add_edge(tree: HalfEdgeTree, a: int, b: int) -> None:
+    """Add the edge ab."""
+    e = tree.sizes[1]
+    tree.ends[e, 0], tree.ends[e, 1] = a, b
+    tree.after[2 * e], tree.after[2 * e + 1] = tree.head[a], tree.head[b]
+    tree.head[a], tree.head[b] = 2 * e, 2 * e + 1
+    tree.sizes[1] = e + 1
 
 
 @njit(cache=True)
-def move_end(ends: Array, head: Array, after: Array, half: int, new: int) -> None:
+def move_end(tree: HalfEdgeTree, half: int, new: int) -> None:
     """Let an edge end at vertex `new` instead of where its half-edge `half` is."""
+    ends, head, after = tree.ends, tree.head, tree.after
     old = ends[half // 2, half % 2]
     if head[old] == half:
         head[old] = after[half]
@@ -92,34 +114,29 @@ def move_end(ends: Array, head: Array, after: Array, half: int, new: int) -> Non
 
 
 @njit(cache=True)
-def estimate(points: Array, n: int, ends: Array, e: int, t: int) -> tuple[float, float, float, int]:
-    """Return (growth, x, y, corner) of joining t to edge e by the best point of the three.
+def estimate(points: Array, n: int, ends: Array, e: int, t: int) -> Joint:
+    """Return how t joins edge e.
 
-    `corner` says that this point is the first end (0), the second (1), t itself (2) or none (-1).
     A point on top of a Steiner point would give it degree 4: the growth is then infinite, since
     another edge there does better.
     """
     u, v = ends[e, 0], ends[e, 1]
-    x, y, corner = fermat_point(
-        points[u, 0], points[u, 1], points[v, 0], points[v, 1], points[t, 0], points[t, 1]
-    )
+    x, y, corner = fermat_point(points, u, v, t)
     if (corner == 0 and u >= n) or (corner == 1 and v >= n):
-        return np.inf, x, y, corner
-    growth = -math.hypot(points[u, 0] - points[v, 0], points[u, 1] - points[v, 1])
+        return Joint(np.inf, x, y, corner)
+    growth = -distance(points, u, points[v, 0], points[v, 1])
     for w in (u, v, t):
-        growth += math.hypot(points[w, 0] - x, points[w, 1] - y)
-    return growth, x, y, corner
+        growth += distance(points, w, x, y)
+    return Joint(growth, x, y, corner)
 
 
 @njit(cache=True)
-def gather(
-    points: Array, n: int, ends: Array, head: Array, after: Array, nodes: Array, via: Array,
-    e: int, t: int, x: float, y: float,
-) -> tuple[int, float]:  # fmt: skip
+def gather(tree: HalfEdgeTree, n: int, e: int, t: int, x: float, y: float) -> tuple[int, float]:
     """Fill `nodes` with the full component that t joins through a point (x, y) on edge e.
 
     Returns (node count, length of the component without t). via[i] is the edge to the parent.
     """
+    points, ends, head, after, _, _, nodes, via = tree
     u, v = ends[e, 0], ends[e, 1]
     for i, vertex in enumerate((t, -1, u, v)):
         nodes[i].vertex = vertex
@@ -129,7 +146,7 @@ def gather(
     nodes[0].x, nodes[0].y = points[t, 0], points[t, 1]
     nodes[1].x, nodes[1].y = x, y
     nodes[1].first, nodes[1].second = 2, 3
-    length = math.hypot(points[u, 0] - points[v, 0], points[u, 1] - points[v, 1])
+    length = distance(points, u, points[v, 0], points[v, 1])
     count = 4
     i = 2
     while i < count:
@@ -143,9 +160,7 @@ def gather(
                 other = ends[half // 2, 1 - half % 2]
                 nodes[count].vertex, nodes[count].parent = other, i
                 via[count] = half // 2
-                length += math.hypot(
-                    points[vertex, 0] - points[other, 0], points[vertex, 1] - points[other, 1]
-                )
+                length += distance(points, vertex, points[other, 0], points[other, 1])
                 count += 1
             half = after[half]
         i += 1
@@ -153,13 +168,11 @@ def gather(
 
 
 @njit(cache=True)
-def _near_edges(
-    ends: Array, head: Array, after: Array, marks: Array, seeds: Array, parent: int, t: int,
-    listed: Array, hops: Array,
-) -> int:  # fmt: skip
-    """List the edges at most HOPS edges away from the parent or from a seed; return how many.
+def _near_edges(tree: HalfEdgeTree, seeds: Array, parent: int, t: int, listed: Array) -> int:
+    """List half-edges at most HOPS edges away from the parent or from a seed; return how many.
 
-    `marks` holds t at edges already listed. Seeds that are not in the tree yet have no edges.
+    listed[i] is (half-edge, its distance in edges), each edge once. Seeds that are not in the tree
+    yet have no edges.
     """
     count = 0
     for k in range(-1, seeds.shape[0]):
@@ -167,17 +180,17 @@ def _near_edges(
         low, depth = count, 0
         ends_here = True
         while ends_here:  # once for every edge listed, and each is listed once
-            half = head[vertex]
+            half = tree.head[vertex]
             while half >= 0:
-                if marks[half // 2] != t and depth < HOPS:
-                    marks[half // 2] = t
-                    listed[count], hops[count] = half, depth
+                if tree.marks[half // 2] != t and depth < HOPS:
+                    tree.marks[half // 2] = t
+                    listed[count, 0], listed[count, 1] = half, depth
                     count += 1
-                half = after[half]
+                half = tree.after[half]
             ends_here = low < count
             if ends_here:
-                vertex = ends[listed[low] // 2, 1 - listed[low] % 2]
-                depth = hops[low] + 1
+                half = listed[low, 0]
+                vertex, depth = tree.ends[half // 2, 1 - half % 2], listed[low, 1] + 1
                 low += 1
     return count
 
@@ -195,93 +208,81 @@ def _rank(best: Array, rows: Array, growth: float, e: int) -> None:
 
 
 @njit(cache=True)
-def grow(
-    n: int, points: Array, ends: Array, head: Array, after: Array, sizes: Array, marks: Array,
-    nodes: Array, via: Array, order: Array, parent: Array, near: Array, first: int, last: int,
-) -> float:  # fmt: skip
-    """Join the terminals order[first:last] to the tree; return by how much it grew.
+def grow(tree: HalfEdgeTree, walk: Walk, near: Array, first: int, last: int) -> float:
+    """Join the terminals walk.order[first:last] to the tree; return by how much it grew.
 
     near[t] lists terminals close to t; with no column every edge of the tree is tried.
     """
+    points, ends = tree.points, tree.ends
+    n = walk.order.shape[0]
     total = 0.0
-    listed, hops = np.empty(2 * n, dtype=np.int64), np.empty(2 * n, dtype=np.int64)
+    listed = np.empty((2 * n, 2), dtype=np.int64)
     best, rows = np.empty(TRIES), np.empty(TRIES, dtype=np.int64)
-    for k in range(first, last):
-        t, p = order[k], parent[order[k]]
+    for t in walk.order[first:last]:
+        p = walk.parent[t]
         best[:], rows[:] = np.inf, -1
         if near.shape[1] == 0:
-            for e in range(sizes[1]):
-                _rank(best, rows, estimate(points, n, ends, e, t)[0], e)
+            for e in range(tree.sizes[1]):
+                _rank(best, rows, estimate(points, n, ends, e, t).growth, e)
         else:
-            count = _near_edges(ends, head, after, marks, near[t], p, t, listed, hops)
-            for i in range(count):
-                e = listed[i] // 2
-                _rank(best, rows, estimate(points, n, ends, e, t)[0], e)
+            for i in range(_near_edges(tree, near[t], p, t, listed)):
+                e = listed[i, 0] // 2
+                _rank(best, rows, estimate(points, n, ends, e, t).growth, e)
         # The spanning tree's own edge is always possible.
-        least = math.hypot(points[t, 0] - points[p, 0], points[t, 1] - points[p, 1])
+        least = distance(points, t, points[p, 0], points[p, 1])
         chosen = -1
         for i in range(TRIES):
             if rows[i] < 0:
                 break
             growth, x, y, corner = estimate(points, n, ends, rows[i], t)
             if corner < 0:
-                size, before = gather(points, n, ends, head, after, nodes, via, rows[i], t, x, y)
-                growth = solve_component(nodes, size, True)[0] - before
+                size, before = gather(tree, n, rows[i], t, x, y)
+                growth = solve_component(tree.nodes, size, True)[0] - before
             if growth < least:
                 least, chosen = growth, rows[i]
-        _join(n, points, ends, head, after, sizes, nodes, via, chosen, t, p)
+        _join(tree, n, chosen, t, p)
         total += least
     return total
 
 
 @njit(cache=True)
-def _join(
-    n: int, points: Array, ends: Array, head: Array, after: Array, sizes: Array, nodes: Array,
-    via: Array, e: int, t: int, p: int,
-) -> None:  # fmt: skip
+def _join(tree: HalfEdgeTree, n: int, e: int, t: int, p: int) -> None:
     """Join t to edge e in the way of its estimate, or to terminal p where e is -1."""
     if e < 0:
-        add_edge(ends, head, after, sizes, p, t)
+        add_edge(tree, p, t)
         return
-    _, x, y, corner = estimate(points, n, ends, e, t)
-    v = ends[e, 1]
+    points, nodes = tree.points, tree.nodes
+    _, x, y, corner = estimate(points, n, tree.ends, e, t)
+    v = tree.ends[e, 1]
     if corner in (0, 1):
-        add_edge(ends, head, after, sizes, ends[e, corner], t)
+        add_edge(tree, tree.ends[e, corner], t)
     elif corner == 2:
-        move_end(ends, head, after, 2 * e + 1, t)
-        add_edge(ends, head, after, sizes, t, v)
+        move_end(tree, 2 * e + 1, t)
+        add_edge(tree, t, v)
     else:
-        size, _ = gather(points, n, ends, head, after, nodes, via, e, t, x, y)
+        size, _ = gather(tree, n, e, t, x, y)
         solve_component(nodes, size, True)
-        s = sizes[0]
-        sizes[0] = s + 1
+        s = tree.sizes[0]
+        tree.sizes[0] = s + 1
         nodes[1].vertex = s
         for i in range(size):
             if nodes[i].fixed == 0:
                 points[nodes[i].vertex, 0] = nodes[i].best_x
                 points[nodes[i].vertex, 1] = nodes[i].best_y
-        move_end(ends, head, after, 2 * e + 1, s)
-        add_edge(ends, head, after, sizes, s, v)
-        add_edge(ends, head, after, sizes, s, t)
+        move_end(tree, 2 * e + 1, s)
+        add_edge(tree, s, v)
+        add_edge(tree, s, t)
 
 
 @njit(cache=True, nogil=True)
-def grow_batch(
-    terminals: Array, counts: Array, steiner: Array, edges: Array, first: int, last: int
-) -> None:
-    """Run the incremental heuristic on instances first..last; write points and edges."""
+def grow_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
+    """Run the incremental heuristic on instances first..last; write their trees."""
     n = terminals.shape[1]
-    tree = np.empty((n - 1, 2), dtype=np.int64)
+    edges = np.empty((n - 1, 2), dtype=np.int64)
     near = np.empty((n, 0), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], tree)
-        order, parent = joining_order(n, tree)
-        points, ends, head, after, sizes, marks, nodes, via = begin(terminals[b], order)
-        grow(
-            n, points, ends, head, after, sizes, marks, nodes, via, order, parent, near, 2, n
-        )  # fmt: skip
-        counts[b] = sizes[0]
-        for s in range(n, sizes[0]):
-            steiner[b, s - n, 0], steiner[b, s - n, 1] = points[s, 0], points[s, 1]
-        for e in range(sizes[0] - 1):
-            edges[b, e, 0], edges[b, e, 1] = ends[e, 0], ends[e, 1]
+        prim(terminals[b], edges)
+        walk = breadth_first(edges)
+        tree = begin(terminals[b], walk.order)
+        grow(tree, walk, near, 2, n)
+        put_tree(tree.points, tree.sizes[0], tree.ends, rows, b)

@@ -1,14 +1,9 @@
-"""Kernels of Smith, Lee and Liebman's heuristic: full Steiner trees over Delaunay triangles.
-
-A list of full Steiner trees is (terminals (m, 4), fourth -1 for three terminals; places (m, 4),
-the x, y of one or two Steiner points; lengths (m,); replaced (m,), the length of the spanning-tree
-edges between the same terminals). With four terminals a, b, c, d the first Steiner point joins
-a and b, the second c and d.
-"""
+"""Kernels of Smith, Lee and Liebman's heuristic: full Steiner trees over Delaunay triangles."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,15 +11,38 @@ from numba import njit
 from ...core.points import Array
 from ...core.tree_kernels import find
 from ...geometry.gift_wrapping_kernels import triangulate
-from ...geometry.relax_tree_kernels import adjacency
+from ...geometry.relax_tree_kernels import Adjacency, adjacency
 from ...geometry.spanning_kernels import prim
-from .thompson_kernels import fermat_point
+from ..batches import TreeRows
+from .slot_kernels import distance, fermat_point
 
 # A rebuilt tree may differ by this share from its Simpson line.
 AGREES = 1e-9
 # An edge below this share of the whole is none: its Steiner point is a terminal, or the other one.
 SHORTEST = 1e-9
 ROOT3 = math.sqrt(3.0)
+
+
+class SmallTrees(NamedTuple):
+    """A list of m full Steiner trees of three or four terminals.
+
+    Attributes
+    ----------
+    terminals
+        (m, 4), the fourth -1 where there are three. With four terminals a, b, c, d the first
+        Steiner point joins a and b, the second c and d.
+    places
+        (m, 4), the x, y of one or two Steiner points.
+    lengths
+        (m,) lengths of the trees.
+    replaced
+        (m,) lengths of the spanning tree's edges between the same terminals.
+    """
+
+    terminals: Array
+    places: Array
+    lengths: Array
+    replaced: Array
 
 
 @njit(cache=True)
@@ -36,11 +54,6 @@ def _equilateral(points: Array, a: int, b: int, away: int) -> tuple[float, float
     height = -0.5 * ROOT3 if side > 0.0 else 0.5 * ROOT3
     mx, my = ax + 0.5 * dx, ay + 0.5 * dy
     return mx - height * dy, my + height * dx, mx - height * dy / 3.0, my + height * dx / 3.0
-
-
-@njit(cache=True)
-def _distance(points: Array, v: int, x: float, y: float) -> float:
-    return math.hypot(points[v, 0] - x, points[v, 1] - y)
 
 
 @njit(cache=True)
@@ -59,8 +72,8 @@ def four_tree(points: Array, a: int, b: int, c: int, d: int, place: Array) -> fl
     one = 2.0 * ((ox - ex) * dx + (oy - ey) * dy) / (line * line)
     two = 2.0 * ((qx - fx) * dx + (qy - fy) * dy) / (line * line)
     sx, sy, tx, ty = ex + one * dx, ey + one * dy, fx + two * dx, fy + two * dy
-    to_a, to_b = _distance(points, a, sx, sy), _distance(points, b, sx, sy)
-    to_c, to_d = _distance(points, c, tx, ty), _distance(points, d, tx, ty)
+    to_a, to_b = distance(points, a, sx, sy), distance(points, b, sx, sy)
+    to_c, to_d = distance(points, c, tx, ty), distance(points, d, tx, ty)
     between = math.hypot(sx - tx, sy - ty)
     length = to_a + to_b + to_c + to_d + between
     if length > line * (1.0 + AGREES):
@@ -74,13 +87,11 @@ def four_tree(points: Array, a: int, b: int, c: int, d: int, place: Array) -> fl
 @njit(cache=True)
 def three_tree(points: Array, a: int, b: int, c: int, place: Array) -> float:
     """Return the length of the full Steiner tree of three terminals, or infinity."""
-    x, y, corner = fermat_point(
-        points[a, 0], points[a, 1], points[b, 0], points[b, 1], points[c, 0], points[c, 1]
-    )
+    x, y, corner = fermat_point(points, a, b, c)
     if corner >= 0:
         return np.inf
-    to_a, to_b = _distance(points, a, x, y), _distance(points, b, x, y)
-    to_c = _distance(points, c, x, y)
+    to_a, to_b = distance(points, a, x, y), distance(points, b, x, y)
+    to_c = distance(points, c, x, y)
     length = to_a + to_b + to_c
     if min(to_a, to_b, to_c) <= SHORTEST * length:
         return np.inf
@@ -89,25 +100,26 @@ def three_tree(points: Array, a: int, b: int, c: int, place: Array) -> float:
 
 
 @njit(cache=True)
-def _tree_edge(points: Array, tree: Array, start: Array, incident: Array, a: int, b: int) -> float:
+def tree_edge(points: Array, edges: Array, around: Adjacency, a: int, b: int) -> float:
     """Return the length of the spanning tree's edge ab, 0 where that is not an edge of it."""
-    for k in range(start[a], start[a + 1]):
-        if tree[incident[k], 0] + tree[incident[k], 1] - a == b:
-            return _distance(points, a, points[b, 0], points[b, 1])
+    for k in range(around.start[a], around.start[a + 1]):
+        e = around.incident[k]
+        if edges[e, 0] + edges[e, 1] - a == b:
+            return distance(points, a, points[b, 0], points[b, 1])
     return 0.0
 
 
 @njit(cache=True)
 def list_trees(
-    points: Array, tree: Array, triangles: Array, neighbours: Array, count: int
-) -> tuple[int, Array, Array, Array, Array]:
-    """Return (number, terminals, places, lengths, replaced) of the full Steiner trees worth trying.
+    points: Array, edges: Array, triangles: Array, neighbours: Array, count: int
+) -> SmallTrees:
+    """Return the full Steiner trees worth trying, over the first `count` triangles.
 
     Three terminals: the triangles with two edges of the spanning tree. Four: pairs of triangles
     with a common edge whose corners three edges of the spanning tree join, in both ways of
     pairing neighbouring corners. Only trees shorter than those edges are kept.
     """
-    start, incident = adjacency(tree, tree.shape[0], points.shape[0])
+    around = adjacency(edges, edges.shape[0], points.shape[0])
     room = 4 * count
     terminals = np.empty((room, 4), dtype=np.int64)
     places = np.zeros((room, 4))
@@ -117,7 +129,7 @@ def list_trees(
     for t in range(count):
         for k in range(3):
             a, b = triangles[t, (k + 1) % 3], triangles[t, (k + 2) % 3]
-            side[k] = _tree_edge(points, tree, start, incident, a, b)
+            side[k] = tree_edge(points, edges, around, a, b)
         joined = (side[0] > 0.0) + (side[1] > 0.0) + (side[2] > 0.0)
         total = side[0] + side[1] + side[2]
         a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
@@ -134,33 +146,32 @@ def list_trees(
                 continue
             p, q, r = triangles[t, k], triangles[t, (k + 1) % 3], triangles[t, (k + 2) % 3]
             s = triangles[other, 0] + triangles[other, 1] + triangles[other, 2] - q - r
-            one = _tree_edge(points, tree, start, incident, s, q)
-            two = _tree_edge(points, tree, start, incident, s, r)
+            one = tree_edge(points, edges, around, s, q)
+            two = tree_edge(points, edges, around, s, r)
             if joined + (one > 0.0) + (two > 0.0) != 3:
                 continue
-            for turn in range(2):
-                b, d = (q, r) if turn == 0 else (r, q)
+            for b, d in ((q, r), (r, q)):
                 length = four_tree(points, p, b, s, d, places[found])
                 if length < total + one + two:
                     terminals[found, 0], terminals[found, 1] = p, b
                     terminals[found, 2], terminals[found, 3] = s, d
                     lengths[found], replaced[found] = length, total + one + two
                     found += 1
-    return found, terminals, places, lengths, replaced
+    return SmallTrees(terminals[:found], places[:found], lengths[:found], replaced[:found])
 
 
 @njit(cache=True)
-def choose(number: int, terminals: Array, lengths: Array, replaced: Array, parent: Array) -> Array:
+def choose(trees: SmallTrees, parent: Array) -> Array:
     """Return the rows taken: least ratio of length to replaced first, never closing a cycle."""
-    order = np.argsort(lengths[:number] / replaced[:number], kind="mergesort")
-    taken = np.empty(number, dtype=np.int64)
+    order = np.argsort(trees.lengths / trees.replaced, kind="mergesort")
+    taken = np.empty(order.shape[0], dtype=np.int64)
     count = 0
     roots = np.empty(4, dtype=np.int64)
     for row in order:
-        size = 4 if terminals[row, 3] >= 0 else 3
+        size = 4 if trees.terminals[row, 3] >= 0 else 3
         free = True
         for i in range(size):
-            roots[i] = find(parent, terminals[row, i])
+            roots[i] = find(parent, trees.terminals[row, i])
             for j in range(i):
                 free = free and roots[i] != roots[j]
         if free:
@@ -173,25 +184,25 @@ def choose(number: int, terminals: Array, lengths: Array, replaced: Array, paren
 
 @njit(cache=True)
 def concatenate(
-    n: int, tree: Array, terminals: Array, places: Array, taken: Array, parent: Array,
-    steiner: Array, edges: Array,
-) -> int:  # fmt: skip
+    trees: SmallTrees, taken: Array, tree: Array, parent: Array, steiner: Array, edges: Array
+) -> int:
     """Write the Steiner points and edges of the trees taken; return the number of points.
 
     Edges of the spanning tree join the parts that are left.
     """
+    n = parent.shape[0]
     count, row = n, 0
     for k in taken:
-        a, b, c, d = terminals[k, 0], terminals[k, 1], terminals[k, 2], terminals[k, 3]
-        second = count if d < 0 else count + 1
-        steiner[count - n, 0], steiner[count - n, 1] = places[k, 0], places[k, 1]
-        edges[row, 0], edges[row, 1] = a, count
-        edges[row + 1, 0], edges[row + 1, 1] = b, count
-        edges[row + 2, 0], edges[row + 2, 1] = c, second
+        corners = trees.terminals[k]
+        second = count if corners[3] < 0 else count + 1
+        steiner[count - n, 0], steiner[count - n, 1] = trees.places[k, 0], trees.places[k, 1]
+        edges[row, 0], edges[row, 1] = corners[0], count
+        edges[row + 1, 0], edges[row + 1, 1] = corners[1], count
+        edges[row + 2, 0], edges[row + 2, 1] = corners[2], second
         row += 3
-        if d >= 0:
-            steiner[second - n, 0], steiner[second - n, 1] = places[k, 2], places[k, 3]
-            edges[row, 0], edges[row, 1] = d, second
+        if second > count:
+            steiner[second - n, 0], steiner[second - n, 1] = trees.places[k, 2], trees.places[k, 3]
+            edges[row, 0], edges[row, 1] = corners[3], second
             edges[row + 1, 0], edges[row + 1, 1] = count, second
             row += 2
         count = second + 1
@@ -201,33 +212,20 @@ def concatenate(
             parent[a] = b
             edges[row, 0], edges[row, 1] = tree[e, 0], tree[e, 1]
             row += 1
-    return count
-
-
-@njit(cache=True)
-def solve_small(terminals: Array, tree: Array, steiner: Array, edges: Array) -> int:
-    """Run the heuristic on few points, with the O(n^2) triangulation; return the point count."""
-    n = terminals.shape[0]
-    triangles, neighbours = (
-        np.empty((2 * n, 3), dtype=np.int64),
-        np.empty((2 * n, 3), dtype=np.int64),
-    )
-    count = triangulate(terminals, triangles, neighbours)
-    number, sets, places, lengths, replaced = list_trees(
-        terminals, tree, triangles, neighbours, count
-    )
-    parent = np.arange(n)
-    taken = choose(number, sets, lengths, replaced, parent)
-    return concatenate(n, tree, sets, places, taken, parent, steiner, edges)
+    return int(count)
 
 
 @njit(cache=True, nogil=True)
-def solve_batch(
-    terminals: Array, sizes: Array, steiner: Array, edges: Array, first: int, last: int
-) -> None:
-    """Solve instances first..last; write their point counts, Steiner points and edges."""
+def solve_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
+    """Solve instances first..last with the O(n^2) triangulation; write their trees."""
     n = terminals.shape[1]
     tree = np.empty((n - 1, 2), dtype=np.int64)
+    triangles = np.empty((2 * n, 3), dtype=np.int64)
+    neighbours = np.empty((2 * n, 3), dtype=np.int64)
     for b in range(first, last):
         prim(terminals[b], tree)
-        sizes[b] = solve_small(terminals[b], tree, steiner[b], edges[b])
+        count = triangulate(terminals[b], triangles, neighbours)
+        trees = list_trees(terminals[b], tree, triangles, neighbours, count)
+        parent = np.arange(n)
+        taken = choose(trees, parent)
+        rows.sizes[b] = concatenate(trees, taken, tree, parent, rows.steiner[b], rows.edges[b])

@@ -22,7 +22,7 @@ MOST = 12
 ON_ONE = math.sqrt(3.0) * (1.0 + 1e-9)
 ON_TWO = math.sqrt(7.0) * (1.0 + 1e-9)
 # How many bottlenecks they are apart in shortest trees, rare pairs between clusters aside: see
-# benchmarks/close_pairs.py.
+# benchmarks/learned/close_pairs.py.
 CLOSE = 1.4
 
 

@@ -72,6 +72,21 @@ def solve(
     options
         The method's own options; `methods()[name].options` lists them.
 
+    Returns
+    -------
+    Solution
+        A tree over all points, checked before it is handed out. `status` says how far it can be
+        trusted to be the shortest, `lower_bound` and `gap` say how far it can be from it.
+
+    Raises
+    ------
+    PointsError
+        If the points are not finite pairs of numbers, or coincide and `duplicates` is "raise".
+    UnknownMethodError, OptionError
+        If there is no such method, or an argument or option has a value it cannot have.
+    MissingDependencyError
+        If the method, the device or the coordinate system needs a package that is not installed.
+
     Examples
     --------
     >>> solution = solve([[0, 0], [1, 0], [0.5, 1]], method="greedy")

@@ -46,17 +46,42 @@ def solve_many(
     on_progress: ProgressCallback | None = None,
     **options: Any,
 ) -> Solutions:
-    """Solve many instances; see `solve` for the arguments that are the same.
+    """Solve many instances at once.
 
-    `batch` is a (B, n, 2) array or a sequence of (n, 2) arrays of any sizes. `workers` is the
-    number of threads (batch kernels) or of processes (instances that go one by one); it does not
-    change the trees. `time_limit` is per instance. When `on_progress` returns False, the
-    instances not reached yet come back as spanning trees with status "interrupted". Where a
-    worker process dies, the `WorkerError` names its instance and has what is `finished`.
+    Parameters
+    ----------
+    batch
+        A (B, n, 2) array, or a sequence of (n, 2) arrays of any sizes.
+    workers
+        The number of threads (for batch kernels) or of processes (for instances that are solved
+        one by one). It does not change the trees.
+    time_limit
+        Seconds per instance.
+    on_progress
+        Called with a `Progress` that counts instances; return False to stop.
+    method, device, seed, duplicates, options
+        As in `solve`.
 
+    Returns
+    -------
+    Solutions
+        The trees, in the order of the batch. Instances that a stopped batch did not reach come
+        back as spanning trees with status "interrupted".
+
+    Raises
+    ------
+    WorkerError
+        If a worker process dies. The error names its instance, and `finished` holds the trees
+        that were there by then.
+    PointsError, UnknownMethodError, OptionError, MissingDependencyError
+        As in `solve`; an error about one instance names it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> solve_many(np.random.default_rng(0).random((4, 5, 2)), method="mst").lengths.shape
     (4,)
+
     """
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     job = Job(batch, method, options, common, workers, on_progress)

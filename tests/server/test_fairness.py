@@ -213,13 +213,13 @@ def test_large_bodies_under_way_are_limited_in_all():
 
     holding = Holding(100_000)
     with holding.of_one() as first:
-        first.grow(SMALL_BYTES)
+        first(SMALL_BYTES)
         assert holding.bytes == 0
-        first.grow(SMALL_BYTES + 90_000)
+        first(SMALL_BYTES + 90_000)
         with holding.of_one() as second:
-            second.grow(SMALL_BYTES + 9_000)
+            second(SMALL_BYTES + 9_000)
             with pytest.raises(Refusal, match="at most 100000 bytes"):
-                second.grow(SMALL_BYTES + 10_001)
+                second(SMALL_BYTES + 10_001)
         assert holding.bytes == 90_000
     assert holding.bytes == 0
 
@@ -261,10 +261,10 @@ def test_small_bodies_are_checked_here_and_large_ones_by_the_clerk(make_pool):
 
 
 def test_counts_end_a_body_early():
-    from deepsteiner.server.intake.counts import Counter, room_for_file, room_for_request
+    from deepsteiner.server.intake.counts import file_counter, request_counter
     from deepsteiner.server.refusals import Refusal
 
-    counter = Counter(room_for_request(100))
+    counter = request_counter(100)
     for _ in range(15):
         counter.add(b"[0,0]," * 100)
     with pytest.raises(Refusal, match="more than 1500 lists") as refusal:
@@ -272,7 +272,7 @@ def test_counts_end_a_body_early():
     assert refusal.value.status == 413
     for piece, word in ((b"{}", "objects"), (b"0,", "values"), (b"0\n", "lines")):
         with pytest.raises(Refusal, match=word):
-            Counter(room_for_file(100)).add(piece * 50_000)
+            file_counter(100).add(piece * 50_000)
 
 
 # --- the server ---------------------------------------------------------------------------------

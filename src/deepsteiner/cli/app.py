@@ -8,20 +8,18 @@ import typer
 
 from .. import __version__
 from . import signals
-from .commands import (
-    bench,
-    demo,
-    files,
-    generate,
-    methods,
-    models,
-    pretrain,
-    serve,
-    solve,
-    tables,
-    train,
-    verify,
-)
+from .commands.bench import bench
+from .commands.demo import demo
+from .commands.files import convert, plot
+from .commands.generate import generate
+from .commands.methods import methods
+from .commands.models import models
+from .commands.pretrain import pretrain
+from .commands.serve import serve
+from .commands.solve import solve
+from .commands.tables import tables
+from .commands.train import train
+from .commands.verify import verify
 
 app = typer.Typer(
     name="deepsteiner",
@@ -55,16 +53,9 @@ def _top(
         context.with_resource(signals.as_interrupts())
 
 
-app.command("solve")(solve.solve)
-app.command("methods")(methods.methods)
-app.command("generate")(generate.generate)
-app.command("convert")(files.convert)
-app.command("plot")(files.plot)
-app.command("verify")(verify.verify)
-app.command("demo")(demo.demo)
-app.command("serve")(serve.serve)
-app.command("train")(train.train)
-app.command("pretrain")(pretrain.pretrain)
-app.command("bench")(bench.bench)
-app.command("tables")(tables.tables)
-app.add_typer(models.models, name="models")
+# In the order of the help page.
+_WORK = (solve, methods, generate, convert, plot, verify, demo, serve)
+_RESEARCH = (train, pretrain, bench, tables)
+for command in (*_WORK, *_RESEARCH):
+    app.command()(command)
+app.add_typer(models, name="models")

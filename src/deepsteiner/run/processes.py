@@ -40,6 +40,8 @@ COMMAND = ("-P", "-c", "from deepsteiner.run.processes import main; main()")
 
 # Called in a worker process as serve(item, given, go_on); it shall return when go_on() is false.
 Serve = Callable[[Any, Any, Callable[[], bool]], Any]
+# Called with the index of an item and its result.
+Keep = Callable[[int, Any], None]
 
 
 class LostError(Exception):
@@ -84,12 +86,7 @@ class Processes:
         for child in self._children:
             child.end()
 
-    def run(
-        self,
-        items: Sequence[Any],
-        keep: Callable[[int, Any], None],
-        go_on: Callable[[], bool],
-    ) -> None:
+    def run(self, items: Sequence[Any], keep: Keep, go_on: Callable[[], bool]) -> None:
         """Serve all items in their order; keep(index, result) is called as results come.
 
         Where `go_on`, called at least every POLL_SECONDS, says no, the processes are told to stop
@@ -119,7 +116,7 @@ class Processes:
             while waiting and child.ready and len(child.items) <= store:
                 child.hand(index := waiting.popleft(), items[index])
 
-    def _take(self, keep: Callable[[int, Any], None]) -> Exception | None:
+    def _take(self, keep: Keep) -> Exception | None:
         """Take one reply, if one comes in time; return what went wrong with it."""
         try:
             child, reply, value, seconds = self._replies.get(timeout=POLL_SECONDS)
@@ -143,7 +140,7 @@ class Processes:
             return LostError(index, "ran out of memory")
         return value if isinstance(value, Exception) else None
 
-    def _stop(self, keep: Callable[[int, Any], None]) -> None:
+    def _stop(self, keep: Keep) -> None:
         """Tell the processes to stop, and keep what they finish meanwhile."""
         for child in self._children:
             child.send(None)

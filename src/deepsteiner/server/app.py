@@ -20,7 +20,7 @@ from .errors import HANDLERS
 from .guard import Guard, own_names
 from .intake.body import Intake
 from .intake.checks import FILE_SECONDS, check_count
-from .intake.counts import room_for_file
+from .intake.counts import file_counter
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
 from .limits import Limits, default_workers
 from .manual import manual_page
@@ -33,15 +33,7 @@ from .workers.processes import CLERK
 from .workers.tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
-# What /api/samples calls them, and what `datasets` does.
-SAMPLES = {
-    "random": "uniform",
-    "D1": "D1",
-    "D2": "D2",
-    "D3": "D3",
-    "lattice": "lattice",
-    "clustered": "clustered",
-}
+SAMPLES = ("random", "D1", "D2", "D3", "lattice", "clustered")
 SAMPLE_SIZE = 24
 SAMPLE_SECONDS = 10.0
 
@@ -139,7 +131,8 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
             raise Refusal(404, f"no sample {quoted(name)}; there are: {', '.join(SAMPLES)}")
         check_count(n or 1, pool.limits.points)
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
-        arguments = {"name": SAMPLES[name], "n": size, "seed": seed}
+        kind = "uniform" if name == "random" else name
+        arguments = {"name": kind, "n": size, "seed": seed}
         order = Order("sample", pack_arguments(arguments), SAMPLE_SECONDS)
         return _respond(await answered(request, clerk, order))
 
@@ -182,8 +175,8 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         """
         given = unquote(request.headers.get("x-filename", "")).replace("\\", "/")
         name = Path(given.replace("\0", "")).name[-100:] or "points.txt"
-        with intake.holding.of_one() as share:
-            data = await intake.read(request, share, room_for_file(pool.limits.points))
+        with intake.holding.of_one() as grow:
+            data = await intake.read(request, grow, file_counter(pool.limits.points))
             arguments = pack_arguments({"name": name, "most_points": pool.limits.points})
             order = Order("read", arguments, FILE_SECONDS, data)
             job = pool.submit(order, client=client_of(request))

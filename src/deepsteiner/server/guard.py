@@ -61,9 +61,8 @@ class Guard:
         if origin is not None and _place(origin) != host.lower():
             raise Refusal(403, f"pages of {quoted(origin)} may not use this server")
         length = headers.get("content-length", "0")
-        if len(length) > LONGEST_LENGTH or not length.isdecimal():
-            raise too_large(self.limits)
-        if int(length) > self.limits.body_bytes:
+        is_size = len(length) <= LONGEST_LENGTH and length.isdecimal()
+        if not is_size or int(length) > self.limits.body_bytes:
             raise too_large(self.limits)
 
     def is_own(self, host: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 def manual_page(description: dict[str, Any]) -> str:
     """Return the page that lists every route with its fields and an example."""
     sections = [
-        _section(path, verb, route, description)
+        _section(path, verb, route)
         for path, verbs in description["paths"].items()
         for verb, route in verbs.items()
     ]
@@ -36,11 +36,11 @@ it met; <a href="/api/limits">/api/limits</a> tells them all. The machine-readab
 """
 
 
-def _section(path: str, verb: str, route: dict[str, Any], description: dict[str, Any]) -> str:
+def _section(path: str, verb: str, route: dict[str, Any]) -> str:
     return (
         f"<section><h2><b>{verb.upper()}</b> <code>{escape(path)}</code></h2>"
         f"<p>{escape(route.get('description') or route.get('summary', ''))}</p>"
-        f"{_parameters(route)}{_body(route, description)}{_answers(route)}</section>"
+        f"{_parameters(route)}{_body(route)}{_answers(route)}</section>"
     )
 
 
@@ -52,11 +52,11 @@ def _parameters(route: dict[str, Any]) -> str:
     return _table(rows)
 
 
-def _body(route: dict[str, Any], description: dict[str, Any]) -> str:
+def _body(route: dict[str, Any]) -> str:
     content = route.get("requestBody", {}).get("content", {})
     parts = []
     for kind, media in content.items():
-        schema = _resolved(media.get("schema", {}), description)
+        schema = media.get("schema", {})
         fields = schema.get("properties", {})
         required = schema.get("required", [])
         rows = [_row(name, field, name in required) for name, field in fields.items()]
@@ -113,9 +113,3 @@ def readable_json(value: Any, indent: str = "") -> str:
         f"{deeper}{json.dumps(key)}: {readable_json(one, deeper)}" for key, one in value.items()
     )
     return "{\n" + ",\n".join(fields) + f"\n{indent}}}"
-
-
-def _resolved(schema: dict[str, Any], description: dict[str, Any]) -> dict[str, Any]:
-    name = schema.get("$ref", "").rpartition("/")[2]
-    resolved: dict[str, Any] = description["components"]["schemas"][name] if name else schema
-    return resolved

@@ -11,6 +11,7 @@ from ..core.errors import OptionError
 from ..core.models import fitting_models
 from ..core.options import OptionInfo
 from ..registry import get_method, methods
+from ..run.method import MethodInfo
 from .refusals import quoted, shown
 
 # Threads of the server's cores, and what has a field of its own in the request.
@@ -46,6 +47,11 @@ def is_open(info: OptionInfo) -> bool:
     return info.choices is not None or "str" not in info.type.split(" | ")
 
 
+def is_installed(info: MethodInfo) -> bool:
+    """Return whether everything is there that a method needs."""
+    return all(find_spec(name) is not None for name in info.needs)
+
+
 def takes_start(method: str) -> bool:
     """Return whether a method can begin from a tree."""
     return any(info.name == "start" for info in methods()[method].options)
@@ -59,7 +65,7 @@ def describe_methods() -> list[dict[str, Any]]:
             "summary": info.summary,
             "guarantee": info.guarantee,
             "needs": list(info.needs),
-            "available": all(find_spec(name) is not None for name in info.needs),
+            "available": is_installed(info),
             "strict": info.strict,
             "random": info.random,
             "takes_start": takes_start(info.name),

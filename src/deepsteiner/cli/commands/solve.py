@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 from dataclasses import replace
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
-from ..inputs import instances_from_dataset, instances_from_files, method_options
+from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
 from ..solving import Solved, finished, prepare
 from ..targets import (
     SOLUTION_FORMATS,
@@ -116,24 +116,9 @@ def solve(
     """
     target = _check_output(output, as_json)
     _check_numbers(workers, max_edge)
-    from_dataset = dataset is not None or dataset_file is not None
     method = "exact" if prove and method == "auto" else method
     options = method_options(method, option or [])
-    if from_dataset == bool(files):
-        raise OptionError("give either point files (- is standard input) or --dataset NAME")
-    if dataset == "DEG" and dataset_file is None:
-        raise OptionError("DEG is read from a file of yours: give --dataset-file PATH")
-    if from_dataset:
-        instances = instances_from_dataset(
-            dataset or str(dataset_file),
-            count=DEFAULT_COUNT if count is None and dataset_file is None else count,
-            split=split,
-            seed=seed,
-            n=n,
-            file=dataset_file,
-        )
-    else:
-        instances = instances_from_files(files or [])
+    instances = _instances(files, dataset, dataset_file, count, split=split, seed=seed, n=n)
     target = _target_for(target, len(instances))
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
@@ -176,6 +161,21 @@ def _check_numbers(workers: int, max_edge: float | None) -> None:
         raise OptionError(f"--workers must be at least 1, got {workers}")
     if max_edge is not None and not max_edge > 0:
         raise OptionError(f"--max-edge must be a length greater than 0, got {max_edge!r}")
+
+
+def _instances(
+    files: list[str] | None, name: str | None, path: str | None, count: int | None, **drawn: Any
+) -> list[Instance]:
+    """Return what to solve: the points of files, or a dataset by its name or its file."""
+    if (name is not None or path is not None) == bool(files):
+        raise OptionError("give either point files (- is standard input) or --dataset NAME")
+    if files:
+        return instances_from_files(files)
+    if name == "DEG" and path is None:
+        raise OptionError("DEG is read from a file of yours: give --dataset-file PATH")
+    if count is None and path is None:
+        count = DEFAULT_COUNT
+    return instances_from_dataset(name or str(path), count=count, file=path, **drawn)
 
 
 def _target_for(target: Target | None, count: int) -> Target | None:

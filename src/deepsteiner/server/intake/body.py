@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import pickle
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from starlette.requests import ClientDisconnect, Request
@@ -16,7 +16,9 @@ from ..workers.frames import pack_arguments
 from ..workers.jobs import Order
 from ..workers.pool import Pool, answered, too_much_waiting
 from .checks import check
-from .counts import Counter, Room, room_for_request
+from .counts import Counter, request_counter
+
+Grow = Callable[[int], None]
 
 # A body within its limits is checked in a fraction of this.
 CHECK_SECONDS = 5.0
@@ -33,29 +35,25 @@ class Holding:
         self.bytes = 0
 
     @contextmanager
-    def of_one(self) -> Iterator[Share]:
-        """Lend a share for one body."""
-        share = Share(self)
+    def of_one(self) -> Iterator[Grow]:
+        """Lend room to one body; what it takes is told by the function yielded.
+
+        That notes the size the body has reached, or refuses it; a small one always has room.
+        """
+        held = 0
+
+        def grow(size: int) -> None:
+            nonlocal held
+            more = max(0, size - SMALL_BYTES) - held
+            if more > 0 and self.bytes + more > self.most:
+                raise too_much_waiting(self.most)
+            self.bytes += more
+            held += more
+
         try:
-            yield share
+            yield grow
         finally:
-            self.bytes -= share.bytes
-
-
-class Share:
-    """One body's part of the holding."""
-
-    def __init__(self, holding: Holding) -> None:
-        self.holding = holding
-        self.bytes = 0
-
-    def grow(self, size: int) -> None:
-        """Note that the body has reached a size, or refuse it; a small one always has room."""
-        more = max(0, size - SMALL_BYTES) - self.bytes
-        if more > 0 and self.holding.bytes + more > self.holding.most:
-            raise too_much_waiting(self.holding.most)
-        self.holding.bytes += more
-        self.bytes += more
+            self.bytes -= held
 
 
 class Intake:
@@ -74,25 +72,29 @@ class Intake:
             raise Refusal(
                 422, "expected a JSON object as the body with Content-Type application/json"
             )
-        with self.holding.of_one() as share:
-            data = await self.read(request, share, room_for_request(self.limits.points))
+        with self.holding.of_one() as grow:
+            data = await self.read(request, grow, request_counter(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             async with self._turns:
                 arguments = pack_arguments({"kind": kind, "limits": self.limits})
                 order = Order("check", arguments, CHECK_SECONDS, data)
-                return await self._check_apart(request, order)
+                answer = await answered(request, self.clerk, order)
+        if answer.status != 200:
+            raise Refusal(answer.status, json.loads(answer.body)["error"])
+        checked: Order = pickle.loads(answer.body)
+        return checked
 
-    async def read(self, request: Request, share: Share, room: Room) -> bytes:
+    async def read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""
-        limits, counter, chunks, size = self.limits, Counter(room), [], 0
+        limits, chunks, size = self.limits, [], 0
         try:
             async with asyncio.timeout(limits.body_seconds):
                 async for chunk in request.stream():
                     size += len(chunk)
                     if size > limits.body_bytes:
                         raise too_large(limits)
-                    share.grow(size)
+                    grow(size)
                     counter.add(chunk)
                     chunks.append(chunk)
         except TimeoutError:
@@ -104,13 +106,6 @@ class Intake:
         except ClientDisconnect:
             raise Refusal(499, "the client hung up") from None
         return b"".join(chunks)
-
-    async def _check_apart(self, request: Request, order: Order) -> Order:
-        answer = await answered(request, self.clerk, order)
-        if answer.status != 200:
-            raise Refusal(answer.status, json.loads(answer.body)["error"])
-        checked: Order = pickle.loads(answer.body)
-        return checked
 
 
 def too_large(limits: Limits) -> Refusal:

@@ -11,6 +11,7 @@ from itertools import chain
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...core.points import FloatArray, IntArray
 from ..refusals import Refusal, shown
@@ -57,20 +58,12 @@ def collector_paused() -> Iterator[None]:
 
 def number_pairs(value: Any, name: str) -> FloatArray:
     """Return a list of [number, number] as an (n, 2) array, or name the first that is not one."""
-    flat = _flat(value, name, {int, float})
-    with contextlib.suppress(OverflowError):
-        if flat is not None and np.isfinite(array := np.array(flat, dtype=np.float64)).all():
-            return array.reshape(-1, 2)
-    raise _first_problem(value, name, (int, float), "number", _is_finite)
+    return _pairs(value, name, np.float64, {int, float}, "number", _is_finite)
 
 
 def node_pairs(value: Any, name: str) -> IntArray:
     """Return a list of [node, node] as an (n, 2) array, or name the first that is not one."""
-    flat = _flat(value, name, {int})
-    with contextlib.suppress(OverflowError):
-        if flat is not None:
-            return np.array(flat, dtype=np.int64).reshape(-1, 2)
-    raise _first_problem(value, name, (int,), "node number", _fits)
+    return _pairs(value, name, np.int64, {int}, "node number", _fits)
 
 
 def check_plain(value: Any, name: str, level: int = 1) -> None:
@@ -95,31 +88,31 @@ def _refuse_constant(name: str) -> NoReturn:
     raise Refusal(422, f"the body holds {name}, which is not JSON; numbers must be finite")
 
 
-def _flat(value: Any, name: str, kinds: set[type]) -> list[Any] | None:
-    """Return the numbers of pairs behind each other, or None where something else is there."""
+def _pairs(
+    value: Any,
+    name: str,
+    dtype: type,
+    kinds: set[type],
+    word: str,
+    usable: Callable[[Any], bool],
+) -> NDArray[Any]:
+    """Return pairs of numbers of these kinds as an array; all at once, since there may be many."""
     if not isinstance(value, list):
         raise Refusal(422, f"{name}: input should be a valid list, got {shown(value)}")
     if set(map(type, value)) <= {list} and set(map(len, value)) <= {2}:
         flat = list(chain.from_iterable(value))
-        if set(map(type, flat)) <= kinds:
-            return flat
-    return None
-
-
-def _first_problem(
-    value: list[Any],
-    name: str,
-    kinds: tuple[type, ...],
-    word: str,
-    usable: Callable[[Any], bool],
-) -> Refusal:
+        with contextlib.suppress(OverflowError):
+            if set(map(type, flat)) <= kinds:
+                array: NDArray[Any] = np.array(flat, dtype=dtype).reshape(-1, 2)
+                if np.isfinite(array).all():
+                    return array
     for row, pair in enumerate(value):
         if not isinstance(pair, list) or len(pair) != 2:
-            return Refusal(422, f"{name}[{row}]: input should be a pair, got {shown(pair)}")
+            raise Refusal(422, f"{name}[{row}]: input should be a pair, got {shown(pair)}")
         for column, one in enumerate(pair):
             if type(one) not in kinds or not usable(one):
                 where = f"{name}[{row}][{column}]"
-                return Refusal(422, f"{where}: input should be a valid {word}, got {shown(one)}")
+                raise Refusal(422, f"{where}: input should be a valid {word}, got {shown(one)}")
     raise AssertionError(f"{name} is sound after all")
 
 

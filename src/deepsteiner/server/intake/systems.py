@@ -24,19 +24,17 @@ LOCAL_PLANE = re.compile(
 
 def check_system(name: str, field: str = "crs") -> None:
     """Refuse a system that is not an EPSG code or a name of longitude and latitude."""
-    if EPSG.fullmatch(name) is None and name not in LONLAT_NAMES:
-        raise Refusal(
-            422,
-            f"{field}: accepted are EPSG codes such as EPSG:4326 and {', '.join(LONLAT_NAMES)}; "
-            f"got {shown(name)}",
-        )
+    if name not in LONLAT_NAMES:
+        _check_epsg(name, field, f"EPSG:4326 and {', '.join(LONLAT_NAMES)}")
 
 
 def check_plane(name: str, field: str = "plane_crs") -> None:
     """Refuse a plane that is neither an EPSG code nor one that this server chose."""
-    if EPSG.fullmatch(name) is None and LOCAL_PLANE.fullmatch(name) is None:
-        raise Refusal(
-            422,
-            f"{field}: accepted are EPSG codes such as EPSG:25832 and what /api/read answered; "
-            f"got {shown(name)}",
-        )
+    if LOCAL_PLANE.fullmatch(name) is None:
+        _check_epsg(name, field, "EPSG:25832 and what /api/read answered")
+
+
+def _check_epsg(name: str, field: str, accepted: str) -> None:
+    if EPSG.fullmatch(name) is None:
+        sentence = f"{field}: accepted are EPSG codes such as {accepted}; got {shown(name)}"
+        raise Refusal(422, sentence)

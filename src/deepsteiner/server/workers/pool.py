@@ -7,12 +7,12 @@ in lines of their own, and one worker is kept from streams, which may be open fo
 from __future__ import annotations
 
 import asyncio
-from importlib.util import find_spec
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from ...registry import methods
 from ..limits import SMALL_BYTES, Limits, most_streams
+from ..options import is_installed
 from ..refusals import Refusal, error_body
 from .frames import pack_arguments, pack_request
 from .jobs import Answer, Job, Order
@@ -22,6 +22,8 @@ from .processes import COLD_SECONDS, LOADING, MOST_FAILURES, SOLVER, Worker
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+# What people ask for first, the most wanted at the front.
+MOST_USED = ("exact", "local", "greedy")
 NO_WORKER = "no worker can be started; the server's log says why"
 
 
@@ -220,9 +222,6 @@ def _methods_to_load(is_last: bool) -> tuple[str, ...]:
     """Return what a worker loads while idle; torch takes room, so one worker has it ready."""
     found = methods()
     plain = [name for name, info in found.items() if not info.needs and name != "auto"]
-    learned = [
-        name for name, info in found.items() if info.needs and all(map(find_spec, info.needs))
-    ]
-    first = [name for name in ("exact", "local", "greedy") if name in plain]
-    rest = [name for name in plain if name not in first]
-    return (*first, *rest, *(learned if is_last else ()))
+    first = [name for name in MOST_USED if name in plain]
+    learned = [name for name, info in found.items() if info.needs and is_installed(info)]
+    return tuple(dict.fromkeys([*first, *plain, *(learned if is_last else ())]))

@@ -47,16 +47,11 @@ def proof(records: Records, solution: Solution) -> dict[str, Any]:
 
     Terminals are numbered as in the solution; points that repeat another take no part.
     """
-    if not records:  # one or two distinct points, or no time at all
-        return {
-            "complete": solution.status == "optimal",
-            "fsts": [],
-            "rounds": [],
-            "chosen": [],
-            "lower_bound": solution.lower_bound,
-        }
+    listed, *later = records or [
+        # One or two distinct points, or no time at all.
+        {"complete": solution.status == "optimal", "trees": []}
+    ]
     first = Problem.of(solution.terminals).first.tolist()
-    listed = records[0]
     trees = [
         {**tree, "terminals": [first[t] for t in tree["terminals"]]} for tree in listed["trees"]
     ]
@@ -68,7 +63,7 @@ def proof(records: Records, solution: Solution) -> dict[str, Any]:
             "x": record.get("x", []),
             "violated": [[first[t] for t in members] for members in record.get("sets", [])],
         }
-        for record in records[1:]
+        for record in later
     ]
     numbers = {frozenset(tree["terminals"]): number for number, tree in enumerate(trees)}
     chosen = [numbers.get(members) for members in full_components(solution)]

@@ -58,7 +58,7 @@ def write_folder(
     """Write the folder of any model; each of its files appears whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {
-        name: value.detach().cpu().to(_stored_type(value, half)).contiguous()
+        name: (value.half() if half and value.is_floating_point() else value).cpu().contiguous()
         for name, value in model.state_dict().items()
     }
     description = json.dumps({**facts, "format": FORMAT}, indent=2) + "\n"
@@ -182,7 +182,3 @@ def _check_tensors(policy: Policy, tensors: Mapping[str, torch.Tensor], folder: 
             f"model {folder.name!r}: the weights do not fit the network that {CONFIG} describes: "
             f"{problems[0]}{more}"
         )
-
-
-def _stored_type(value: torch.Tensor, half: bool) -> torch.dtype:
-    return torch.float16 if half and value.is_floating_point() else value.dtype

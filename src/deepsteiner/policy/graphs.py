@@ -80,15 +80,12 @@ class Recording:
 
     def _step(self, number: int) -> None:
         """Take one step of Algorithm 1 in place."""
-        state = self._state(number)
+        state = State(**self._tensors, width=self._width + number, full=True, dense=False)
         found = self._rules.candidates(state)
         choice = likeliest(self._player.score(state, found))
         after = self._rules.step(state, choice, found)
         for name, tensor in self._tensors.items():
             tensor.copy_(getattr(after, name))
-
-    def _state(self, step: int) -> State:
-        return State(**self._tensors, width=self._width + step, full=True, dense=False)
 
     def play(self, start: State, report: Report | None) -> State:
         """Replay the steps from a start until every instance has stopped."""

@@ -72,16 +72,16 @@ class _OutOfTimeError(Exception):
 
 def solve(run: Run, options: Options) -> Tree:
     """Run the policy on one instance."""
-    shift, unit = run.frame.shift[None], np.array([run.frame.unit])
-    box = _Box.of(run.points[None], shift, unit, options.normalize)
-    game = _game(run.points[None], box, [run.seed], options, run.device)
+    points, shift, unit = run.points[None], run.frame.shift[None], np.array([run.frame.unit])
+    box = _Box.of(points, shift, unit, options.normalize)
+    game = _game(points, box, [run.seed], options, run.device)
     start = game.player.rules.reset(game.points)
-    state = _decode_watched(game, start, options, run.monitor, float(box.scale[0]))
+    state = _decode_watched(game, start, options, run.monitor)
     steps = int(state.steps[0])
-    added = state.points[0, len(run.points) :][:steps]
+    added = state.points[0, start.width : start.width + steps]
     steiner = box.back(added.cpu().numpy(), np.zeros(steps, dtype=np.int64))
     if run.trace is not None:
-        run.trace.extend(_trace(game.player, start, added, box, run))
+        run.trace.extend(_trace(game, start, added, run))
     nodes = np.concatenate((run.points, steiner))
     edges = minimum_spanning_tree(nodes)
     if options.refine:
@@ -170,9 +170,10 @@ class _Box:
 
 
 class _Game(NamedTuple):
-    """A model ready to play, the points (B, n, 2) as it sees them, and a seed for each instance."""
+    """A model ready to play, the points (B, n, 2) in its box, and a seed for each instance."""
 
     player: Player
+    box: _Box
     points: Tensor
     seeds: list[int]
 
@@ -180,27 +181,24 @@ class _Game(NamedTuple):
 def _game(
     points: FloatArray, box: _Box, seeds: list[int], options: Options, device: Place
 ) -> _Game:
-    import torch
-
+    torch = load_torch("method 'policy'")
     player = _player(options, device)
-    tokens = _tokens(player, points.shape[1])
+    n = points.shape[1]
+    tokens = _tokens(player, n)
     if tokens > TOKEN_LIMIT:
         raise PointsError(
             f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
-            f"{points.shape[1]} distinct points would come to {tokens}; method 'local' takes any "
-            f"number"
+            f"{n} distinct points would come to {tokens}; method 'local' takes any number"
         )
     if options.decode == "sample":
         # Every instance has its own stream, so that its batch mates do not matter.
         seeds = [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
-    inside = np.ascontiguousarray(box.into(points))
-    return _Game(player, torch.from_numpy(inside).to(device), seeds)
+    inside = torch.from_numpy(np.ascontiguousarray(box.into(points)))
+    return _Game(player, box, inside.to(device), seeds)
 
 
 def _decode(player: Player, state: State, options: Options, seeds: list[int]) -> State:
     """Return the best tree of every instance, as the options say."""
-    import torch
-
     from ..policy import decoding
 
     copies = decoding.IMAGES if options.augment else 1
@@ -215,7 +213,8 @@ def _decode(player: Player, state: State, options: Options, seeds: list[int]) ->
         at_once = max(1, TOKENS_AT_ONCE[state.count.device.type] // tokens)
         result = state
         everything = _draws(seeds, copies, options.samples, state.width - 2)
-        for draws in torch.split(everything, at_once, dim=1):
+        for first in range(0, options.samples, at_once):
+            draws = everything[:, first : first + at_once]
             found = decoding.sample(player, state, draws.to(state.points.device))
             result = decoding.shorter(result, found)
     return decoding.best_of(result, copies)
@@ -233,9 +232,7 @@ def _draws(seeds: list[int], copies: int, samples: int, steps: int) -> Tensor:
     return torch.from_numpy(numbers.reshape(-1, samples, steps))
 
 
-def _decode_watched(
-    game: _Game, start: State, options: Options, monitor: Monitor, scale: float
-) -> State:
+def _decode_watched(game: _Game, start: State, options: Options, monitor: Monitor) -> State:
     """Decode one instance; when time is up, return the best tree of the steps that were finished.
 
     The network pauses to look at the clock, so a step of a large instance can be broken off.
@@ -243,6 +240,7 @@ def _decode_watched(
     from ..policy.decoding import best_of, shorter
 
     best, total, position = start, start.width - 2, 0
+    scale = float(game.box.scale[0])
 
     def go_on() -> bool:
         return monitor.report("policy", position, total, float(best.length[0]) / scale)
@@ -263,20 +261,18 @@ def _decode_watched(
         return best
 
 
-def _trace(
-    player: Player, start: State, added: Tensor, box: _Box, run: Run
-) -> list[dict[str, Any]]:
+def _trace(game: _Game, start: State, added: Tensor, run: Run) -> list[dict[str, Any]]:
     """Return the steps to the tree as JSON-able records, in the user's coordinates."""
     from ..policy.decoding import replay
 
     def users(points: Tensor) -> list[list[float]]:
         array = points.cpu().numpy()
-        framed = box.back(array, np.zeros(len(array), dtype=np.int64))
+        framed = game.box.back(array, np.zeros(len(array), dtype=np.int64))
         return [[float(x), float(y)] for x, y in run.frame.back(framed)]
 
     records = []
     nodes = start.points[0, : start.width].cpu().numpy()
-    for number, (found, scores, choice) in enumerate(replay(player, start, added)):
+    for number, (found, scores, choice) in enumerate(replay(game.player, start, added)):
         chosen = found.points[0, choice : choice + 1]
         nodes = np.concatenate((nodes, chosen.cpu().numpy()))
         length = tree_length(nodes, minimum_spanning_tree(nodes))
@@ -285,7 +281,7 @@ def _trace(
                 "candidates": users(found.points[0]),
                 "probabilities": [float(p) for p in scores.exp().cpu()],
                 "chosen": users(chosen)[0],
-                "length": length / float(box.scale[0]) * run.frame.unit,
+                "length": length / float(game.box.scale[0]) * run.frame.unit,
                 "kept": number < len(added),
             }
         )
@@ -300,7 +296,6 @@ def _tokens(player: Player, n: int) -> int:
 
 def _player(options: Options, device: Place) -> Player:
     """Return the model ready to play on a device."""
-    load_torch("method 'policy'")
     from ..policy.checkpoint import candidate_spec
     from ..policy.rollout import Player
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Iterator
 
 import torch
 from torch import Tensor, nn
@@ -90,14 +89,13 @@ class RolloutReinforce(Objective):
         """Roll the baseline out on this epoch's instances."""
         self._expected = None
         if epoch >= self.config.warmup_epochs:
-            parts = [self.greedy_costs(self.baseline, part) for part in self._epoch_parts(epoch)]
-            self._expected = torch.cat(parts)
-
-    def _epoch_parts(self, epoch: int) -> Iterator[Padded]:
-        width = max(1, self.chunk * self.group.world // self.stream.batch)
-        for first in range(0, self.stream.steps_per_epoch, width):
-            last = min(first + width, self.stream.steps_per_epoch)
-            yield self.stream.steps(epoch, first, last)
+            width = max(1, self.chunk * self.group.world // self.stream.batch)
+            last = self.stream.steps_per_epoch
+            parts = (
+                self.stream.steps(epoch, first, min(first + width, last))
+                for first in range(0, last, width)
+            )
+            self._expected = torch.cat([self.greedy_costs(self.baseline, part) for part in parts])
 
     def end_epoch(self, epoch: int) -> dict[str, float]:
         """Let the policy challenge the baseline."""

@@ -1,24 +1,21 @@
 """Refinement: relax a tree and repair its topology until it is a strict, locally best tree.
 
 Working arrays have room for the largest tree that can occur: at most max(n, s) Steiner points. The
-first `count` rows of `steiner` and the first n + count - 1 rows of `edges` are in use. `pending`
-marks Steiner points whose component has to be solved (again), `reach` holds for each Steiner point
-the length up to which an edge at it counts as collapsed.
+first `count` rows of `steiner` and the first n + count - 1 rows of `edges` are in use.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..core.points import Array
 from ..core.tree_kernels import find
-from .relax_component_kernels import ITERATED, NODE, kernel, step
-from .relax_tree_kernels import adjacency, copy_rows, relax_tree, solve_at
-
-__all__ = ["contract", "prune", "refine_tree", "refine_trees", "relax_tree", "split"]
+from .relax_component_kernels import ITERATED, NODE, Solved, kernel, step
+from .relax_tree_kernels import Adjacency, PlacedTree, adjacency, copy_rows, solve_at
 
 EPSILON = 2.220446049250313e-16
 ROUNDING = 64 * EPSILON  # times the largest coordinate: positions closer than this are equal
@@ -29,23 +26,47 @@ ANGLE_SLACK = 1e-7  # cosine above that of 120 degrees at which a vertex is spli
 ROUGH_ANGLE_SLACK = 1e-3  # the same while contracted components still await their new solution
 
 
+class TreeBatch(NamedTuple):
+    """B trees over n terminals each, packed.
+
+    Tree b owns the Steiner points steiner_start[b]:steiner_start[b + 1] and, since it has n - 1
+    more edges than those, the edges from steiner_start[b] + b (n - 1) on. `terminals` is (B, n, 2).
+    """
+
+    terminals: Array
+    steiner_start: Array
+    steiner: Array
+    edges: Array
+
+
+class RefinedRows(NamedTuple):
+    """Where refined trees are written, tree b to row b.
+
+    steiner (B, room, 2), edges (B, n + room, 2) and counts (B,), the Steiner points of each tree,
+    where room is at least n and the number of Steiner points of any tree given.
+    """
+
+    steiner: Array
+    edges: Array
+    counts: Array
+
+
 @kernel
-def _merge(n: int, steiner: Array, count: int, edges: Array, pending: Array, target: Array) -> int:
+def _merge(tree: PlacedTree, count: int, target: Array) -> int:
     """Merge every vertex into its target and renumber; return the new number of Steiner points."""
-    vertex_count = n + count
-    fresh = np.empty(vertex_count, np.int64)
+    terminals, steiner, edges, pending, _ = tree
+    n = terminals.shape[0]
+    fresh = np.arange(n + count)
     kept = 0
-    for v in range(vertex_count):
-        if v < n:
-            fresh[v] = v
-        elif target[v] == v:
+    for v in range(n, n + count):
+        if target[v] == v:
             fresh[v] = n + kept
             steiner[kept, 0] = steiner[v - n, 0]
             steiner[kept, 1] = steiner[v - n, 1]
             pending[kept] = pending[v - n]
             kept += 1
     used = 0
-    for e in range(vertex_count - 1):
+    for e in range(n + count - 1):
         a = find(target, edges[e, 0])
         b = find(target, edges[e, 1])
         if a == b:
@@ -61,16 +82,13 @@ def _merge(n: int, steiner: Array, count: int, edges: Array, pending: Array, tar
 
 
 @kernel
-def prune(n: int, steiner: Array, count: int, edges: Array, pending: Array) -> int:
+def prune(tree: PlacedTree, count: int) -> int:
     """Remove Steiner points of degree 1, then splice those of degree 2; return the new count."""
+    edges, n = tree.edges, tree.terminals.shape[0]
     vertex_count = n + count
-    degree = np.empty(vertex_count, np.int64)
-    others = np.empty(vertex_count, np.int64)  # exclusive or of the neighbours
-    target = np.empty(vertex_count, np.int64)
-    for v in range(vertex_count):
-        degree[v] = 0
-        others[v] = 0
-        target[v] = v
+    degree = np.zeros(vertex_count, np.int64)
+    others = np.zeros(vertex_count, np.int64)  # exclusive or of the neighbours
+    target = np.arange(vertex_count)
     for e in range(vertex_count - 1):
         a = edges[e, 0]
         b = edges[e, 1]
@@ -100,7 +118,7 @@ def prune(n: int, steiner: Array, count: int, edges: Array, pending: Array) -> i
         elif b >= n and degree[b] == 2 and target[b] == b:
             target[b] = a
             changed = True
-    return _merge(n, steiner, count, edges, pending, target) if changed else count
+    return _merge(tree, count, target) if changed else count
 
 
 @kernel
@@ -113,14 +131,11 @@ def _place(terminals: Array, steiner: Array, v: int) -> tuple[float, float]:
 
 
 @kernel
-def contract(
-    terminals: Array, steiner: Array, count: int, edges: Array, pending: Array, reach: Array
-) -> int:
+def contract(tree: PlacedTree, count: int, reach: Array) -> int:
     """Contract collapsed edges, Steiner points into terminals first; return the new count."""
+    terminals, steiner, edges, _, _ = tree
     n = terminals.shape[0]
-    target = np.empty(n + count, np.int64)
-    for v in range(n + count):
-        target[v] = v
+    target = np.arange(n + count)
     changed = False
     for e in range(n + count - 1):
         a = edges[e, 0]
@@ -138,36 +153,29 @@ def contract(
             continue  # a Steiner point on top of two equal terminals: they keep an edge
         target[max(a, b)] = min(a, b)
         changed = True
-    return _merge(n, steiner, count, edges, pending, target) if changed else count
+    return _merge(tree, count, target) if changed else count
 
 
-@kernel
+@step
 def _tightest_pair(
-    terminals: Array,
-    steiner: Array,
-    edges: Array,
-    incident: Array,
-    low: int,
-    high: int,
-    v: int,
-    slack: float,
-    resolution: float,
+    tree: PlacedTree, incident: Array, v: int, slack: float, resolution: float
 ) -> tuple[int, int]:
-    """Return slots i < j of `incident` whose edges enclose the smallest angle at v, or (-1, -1).
+    """Return positions i < j of two edges that enclose the smallest angle at v, or (-1, -1).
 
-    Slots low..high-1 hold the edges at v; only angles below 120 degrees - slack count.
+    `incident` holds the edges at v; only angles below 120 degrees - slack count.
     """
+    terminals, steiner, edges, _, _ = tree
     x, y = _place(terminals, steiner, v)
     best_i = -1
     best_j = -1
     best = 0.0
-    for i in range(low, high):
+    for i in range(incident.size):
         e = incident[i]
         ax, ay = _place(terminals, steiner, edges[e, 0] + edges[e, 1] - v)
         ax -= x
         ay -= y
         a = math.sqrt(ax * ax + ay * ay)
-        for j in range(i + 1, high):
+        for j in range(i + 1, incident.size):
             e = incident[j]
             bx, by = _place(terminals, steiner, edges[e, 0] + edges[e, 1] - v)
             bx -= x
@@ -186,10 +194,9 @@ def _tightest_pair(
 
 
 @kernel
-def _insert(
-    terminals: Array, steiner: Array, new: int, edges: Array, v: int, one: int, two: int
-) -> None:
+def _insert(tree: PlacedTree, new: int, v: int, one: int, two: int) -> None:
     """Join v and the far ends of its edges `one` and `two` by the new Steiner vertex `new`."""
+    terminals, steiner, edges, pending, _ = tree
     n = terminals.shape[0]
     x, y = _place(terminals, steiner, v)
     a = edges[one, 0] + edges[one, 1] - v
@@ -201,59 +208,46 @@ def _insert(
     stride = 0.25 * min(to_a, to_b)
     steiner[new - n, 0] = x + stride * ((ax - x) / to_a + (bx - x) / to_b)
     steiner[new - n, 1] = y + stride * ((ay - y) / to_a + (by - y) / to_b)
-    edges[one, 0] = a
-    edges[one, 1] = new
-    edges[two, 0] = b
-    edges[two, 1] = new
-    edges[new - 1, 0] = v
-    edges[new - 1, 1] = new
+    pending[new - n] = True
+    for e, other in ((one, a), (two, b), (new - 1, v)):
+        edges[e, 0] = other
+        edges[e, 1] = new
 
 
 @kernel
-def split(
-    terminals: Array,
-    steiner: Array,
-    count: int,
-    edges: Array,
-    pending: Array,
-    slack: float,
-    resolution: float,
-) -> int:
+def split(tree: PlacedTree, count: int, slack: float, resolution: float) -> int:
     """Insert Steiner points at vertices with an angle below 120 degrees; return the new count.
 
     Terminals with two or more edges and Steiner points with four or more are looked at, the two
     tightest edges first.
     """
-    n = terminals.shape[0]
+    n = tree.terminals.shape[0]
     vertex_count = n + count
-    start, incident = adjacency(edges, vertex_count - 1, vertex_count)
+    start, incident = adjacency(tree.edges, vertex_count - 1, vertex_count)
     for v in range(vertex_count):
         low = start[v]
         high = start[v + 1]
         while high - low >= (2 if v < n else 4):
-            i, j = _tightest_pair(
-                terminals, steiner, edges, incident, low, high, v, slack, resolution
-            )
+            i, j = _tightest_pair(tree, incident[low:high], v, slack, resolution)
             if i < 0:
                 break
             new = n + count
-            _insert(terminals, steiner, new, edges, v, incident[i], incident[j])
-            pending[count] = True
+            _insert(tree, new, v, incident[low + i], incident[low + j])
             count += 1
             high -= 1
-            incident[i] = new - 1
-            incident[j] = incident[high]
+            incident[low + i] = new - 1
+            incident[low + j] = incident[high]
     return count
 
 
 @kernel
 def _collapse_length(
-    nodes: Array, count: int, full: bool, length: float, how: int, resolution: float
+    nodes: Array, count: int, full: bool, solved: Solved, resolution: float
 ) -> float:
     """Up to which length an edge of the component just solved counts as collapsed."""
-    if how != ITERATED:
+    if solved.how != ITERATED:
         return resolution
-    mean = length / (count - 1)
+    mean = solved.length / (count - 1)
     shortest = math.inf
     for i in range(1, count):
         v = nodes[i]
@@ -267,16 +261,15 @@ def _collapse_length(
     return limit
 
 
-@kernel
-def _second_shortest(
-    terminals: Array, steiner: Array, edges: Array, start: Array, incident: Array, v: int
-) -> float:
+@step
+def _second_shortest(tree: PlacedTree, around: Adjacency, v: int) -> float:
     """Return the length of the second shortest edge at v."""
+    terminals, steiner, edges, _, _ = tree
     x, y = _place(terminals, steiner, v)
     shortest = math.inf
     second = math.inf
-    for k in range(start[v], start[v + 1]):
-        e = incident[k]
+    for k in range(around.start[v], around.start[v + 1]):
+        e = around.incident[k]
         ax, ay = _place(terminals, steiner, edges[e, 0] + edges[e, 1] - v)
         length = math.hypot(ax - x, ay - y)
         second = min(second, max(length, shortest))
@@ -285,23 +278,17 @@ def _second_shortest(
 
 
 @step
-def _relax_pending(
-    terminals: Array,
-    steiner: Array,
-    count: int,
-    edges: Array,
-    pending: Array,
-    reach: Array,
-    nodes: Array,
-    resolution: float,
-) -> None:
-    """Solve the components that hold a pending Steiner point."""
-    n = terminals.shape[0]
-    start, incident = adjacency(edges, n + count - 1, n + count)
+def _relax_pending(tree: PlacedTree, count: int, reach: Array, resolution: float) -> None:
+    """Solve the components that hold a pending Steiner point.
+
+    reach[s] becomes the length up to which an edge at Steiner point s counts as collapsed.
+    """
+    edges, nodes, n = tree.edges, tree.nodes, tree.terminals.shape[0]
+    around = adjacency(edges, n + count - 1, n + count)
+    start, incident = around
+    reach[:count] = -1.0
     for s in range(count):
-        reach[s] = -1.0
-    for s in range(count):
-        if not pending[s]:
+        if not tree.pending[s]:
             continue
         # Walk outwards to a terminal; every Steiner point on the way has another edge to leave by.
         above = -1
@@ -312,15 +299,12 @@ def _relax_pending(
                 e = incident[start[v] + 1]
             above = v
             v = edges[e, 0] + edges[e, 1] - v
-        size, full, length, _, _, how = solve_at(
-            terminals, steiner, edges, start, incident, v, above, nodes, pending
-        )
-        limit = _collapse_length(nodes, size, full, length, how, resolution)
+        size, full, solved = solve_at(tree, around, v, above)
+        limit = _collapse_length(nodes, size, full, solved, resolution)
         for i in range(size):
             v = nodes[i].vertex
             if v >= n:
-                second = _second_shortest(terminals, steiner, edges, start, incident, v)
-                reach[v - n] = max(limit, NEGLIGIBLE * second)
+                reach[v - n] = max(limit, NEGLIGIBLE * _second_shortest(tree, around, v))
 
 
 @kernel
@@ -328,34 +312,28 @@ def _refine_in_place(
     terminals: Array, steiner: Array, count: int, edges: Array, max_rounds: int
 ) -> tuple[int, int]:
     """Refine the tree in the working arrays; return (number of Steiner points, rounds)."""
-    n = terminals.shape[0]
     room = steiner.shape[0]
-    pending = np.empty(room, np.bool_)
-    reach = np.empty(room)
-    for s in range(room):
-        pending[s] = True
-    nodes = np.empty(n + room, NODE)
+    reach, nodes = np.empty(room), np.empty(terminals.shape[0] + room, NODE)
+    tree = PlacedTree(terminals, steiner, edges, np.full(room, True), nodes)
     largest = 0.0
-    for i in range(n):
+    for i in range(terminals.shape[0]):
         largest = max(largest, abs(terminals[i, 0]), abs(terminals[i, 1]))
     resolution = ROUNDING * largest
-    count = prune(n, steiner, count, edges, pending)
+    count = prune(tree, count)
     rounds = 0
     while True:  # max_rounds ends it: rounding could contract and split the same edge for ever
         rounds += 1
-        _relax_pending(terminals, steiner, count, edges, pending, reach, nodes, resolution)
+        _relax_pending(tree, count, reach, resolution)
         if rounds > max_rounds:  # what was contracted last has its best places
             return count, max_rounds
         before = count
-        count = contract(terminals, steiner, count, edges, pending, reach)
-        count = prune(n, steiner, count, edges, pending)
+        count = prune(tree, contract(tree, count, reach))
         changed = count < before
         # One edge contracted and split in turn uses up any number of rounds: halfway the contracted
         # components are solved first, which shows whether their other edges collapse too.
         if rounds < max_rounds and not (changed and 2 * rounds == max_rounds):
             before = count
-            slack = ROUGH_ANGLE_SLACK if changed else ANGLE_SLACK
-            count = split(terminals, steiner, count, edges, pending, slack, resolution)
+            count = split(tree, count, ROUGH_ANGLE_SLACK if changed else ANGLE_SLACK, resolution)
             changed |= count > before
         if not changed:
             return count, rounds
@@ -378,55 +356,22 @@ def refine_tree(
     copy_rows(steiner, points, count)
     copy_rows(edges, links, n + count - 1)
     count, rounds = _refine_in_place(terminals, points, count, links, max_rounds)
-    fresh = np.empty((count, 2))
-    fresh_edges = np.empty((n + count - 1, 2), np.int64)
-    copy_rows(points, fresh, count)
-    copy_rows(links, fresh_edges, n + count - 1)
-    return fresh, fresh_edges, rounds
-
-
-@step
-def _refine_one(
-    b: int,
-    terminals: Array,
-    steiner_start: Array,
-    steiner: Array,
-    edges: Array,
-    max_rounds: int,
-    points: Array,
-    links: Array,
-) -> int:
-    """Refine tree b of a packed batch into row b of `points` and `links`; return its count."""
-    n = terminals.shape[1]
-    low = steiner_start[b]
-    count = steiner_start[b + 1] - low
-    copy_rows(steiner[low:], points[b], count)
-    copy_rows(edges[low + b * (n - 1) :], links[b], n + count - 1)
-    return _refine_in_place(terminals[b], points[b], count, links[b], max_rounds)[0]
+    return points[:count].copy(), links[: n + count - 1].copy(), rounds
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def refine_trees(
-    terminals: Array,
-    steiner_start: Array,
-    steiner: Array,
-    edges: Array,
-    max_rounds: int,
-    points: Array,
-    links: Array,
-    counts: Array,
-    first: int,
-    last: int,
+    trees: TreeBatch, max_rounds: int, rows: RefinedRows, first: int, last: int
 ) -> None:
-    """Refine the trees first..last-1 of a packed batch of trees over n terminals each.
+    """Refine the trees first..last-1 of a batch.
 
-    terminals (B, n, 2); tree b owns the Steiner points steiner_start[b]:steiner_start[b + 1] and,
-    since it has n - 1 more edges than those, the edges from steiner_start[b] + b (n - 1) on.
-    Results go to row b of points (B, room, 2) float64, links (B, n + room, 2) int64 and counts
-    (B,) int64, where room >= max(n, most Steiner points of a tree). Runs without the interpreter
-    lock, so threads can share a batch.
+    Runs without the interpreter lock, so threads can share a batch.
     """
+    n = trees.terminals.shape[1]
     for b in range(first, last):
-        counts[b] = _refine_one(
-            b, terminals, steiner_start, steiner, edges, max_rounds, points, links
-        )
+        low = trees.steiner_start[b]
+        count = trees.steiner_start[b + 1] - low
+        points, links = rows.steiner[b], rows.edges[b]
+        copy_rows(trees.steiner[low:], points, count)
+        copy_rows(trees.edges[low + b * (n - 1) :], links, n + count - 1)
+        rows.counts[b] = _refine_in_place(trees.terminals[b], points, count, links, max_rounds)[0]

@@ -25,6 +25,7 @@ The edge from a node to its parent is stored with the node.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -83,6 +84,17 @@ step = njit(cache=True, error_model="numpy", inline="always")
 CLOSED_FORM = 0  # every edge has positive length and every angle is 120 degrees
 COLLAPSED = 1  # some edge has length zero, known exactly
 ITERATED = 2  # by newton: edges may be close to zero
+
+
+class Solved(NamedTuple):
+    """What the best positions of a component give: its length, a lower bound for every tree of its
+    topology, the Newton steps it took, and how it was solved.
+    """
+
+    length: float
+    bound: float
+    iterations: int
+    how: int
 
 
 @kernel
@@ -345,11 +357,8 @@ def _keep_steps(nodes: Array, count: int) -> None:
 
 
 @step
-def newton(nodes: Array, count: int, extent: float, full: bool) -> tuple[float, float, int, int]:
-    """Primal-dual Newton method; fill the best positions.
-
-    Returns (length, lower bound, iterations, how it was solved).
-    """
+def newton(nodes: Array, count: int, extent: float, full: bool) -> Solved:
+    """Primal-dual Newton method; fill the best positions."""
     for i in range(count):
         v = nodes[i]
         v.dual_x = 0.0
@@ -378,7 +387,7 @@ def newton(nodes: Array, count: int, extent: float, full: bool) -> tuple[float, 
             line = simpson_line(nodes, count)
             if line >= 0.0:
                 _keep_steps(nodes, count)
-                return line, line, iteration, CLOSED_FORM
+                return Solved(line, line, iteration, CLOSED_FORM)
         gap = shortest - bound
         if gap <= TARGET_GAP * shortest or stalled >= STALL_LIMIT:
             break
@@ -389,16 +398,15 @@ def newton(nodes: Array, count: int, extent: float, full: bool) -> tuple[float, 
         line = simpson_line(nodes, count)
         if line >= 0.0:
             _keep_steps(nodes, count)
-            return line, line, iteration, CLOSED_FORM
-    return shortest, min(bound, shortest), iteration, ITERATED
+            return Solved(line, line, iteration, CLOSED_FORM)
+    return Solved(shortest, min(bound, shortest), iteration, ITERATED)
 
 
 @kernel
-def solve_component(nodes: Array, count: int, full: bool) -> tuple[float, float, int, int]:
+def solve_component(nodes: Array, count: int, full: bool) -> Solved:
     """Find the best positions of one component, leaving them in best_x, best_y.
 
     `full` says that every Steiner point has degree 3. The current positions are overwritten.
-    Returns (length, lower bound, iterations, how it was solved).
     """
     origin_x = nodes[0].x
     origin_y = nodes[0].y
@@ -434,4 +442,4 @@ def solve_component(nodes: Array, count: int, full: bool) -> tuple[float, float,
         v = nodes[i]
         v.best_x += origin_x
         v.best_y += origin_y
-    return length, bound, iterations, how
+    return Solved(length, bound, iterations, how)

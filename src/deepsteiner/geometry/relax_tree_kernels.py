@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.points import Array
-from .relax_component_kernels import NODE, kernel, solve_component, step
+from .relax_component_kernels import CLOSED_FORM, NODE, Solved, kernel, solve_component, step
 
 
 class Adjacency(NamedTuple):
@@ -19,6 +19,30 @@ class Adjacency(NamedTuple):
 
     start: Array
     incident: Array
+
+
+class PlacedTree(NamedTuple):
+    """A tree whose Steiner points get their places, in arrays with room for more of them.
+
+    Attributes
+    ----------
+    terminals
+        (n, 2) places that stay.
+    steiner
+        (room, 2) places of the Steiner points.
+    edges
+        (n + room, 2) ends of the edges.
+    pending
+        (room,) Steiner points whose full component has to be solved (again).
+    nodes
+        (n + room,) NODE records: the component at work.
+    """
+
+    terminals: Array
+    steiner: Array
+    edges: Array
+    pending: Array
+    nodes: Array
 
 
 @kernel
@@ -49,43 +73,34 @@ def adjacency(edges: Array, edge_count: int, vertex_count: int) -> Adjacency:
     return Adjacency(start, incident)
 
 
-@kernel
+@step
 def gather_component(
-    terminals: Array,
-    steiner: Array,
-    edges: Array,
-    start: Array,
-    incident: Array,
-    terminal: int,
-    first: int,
-    nodes: Array,
+    tree: PlacedTree, around: Adjacency, terminal: int, first: int
 ) -> tuple[int, bool]:
     """Fill `nodes` with the component that Steiner vertex `first` joins to `terminal`.
 
     Returns (node count, full): full says that every Steiner point has degree 3.
     """
+    terminals, steiner, edges, _, nodes = tree
+    start, incident = around
     n = terminals.shape[0]
     root = nodes[0]
     root.vertex = terminal
-    root.fixed = 1
     root.parent = -1
-    root.x = terminals[terminal, 0]
-    root.y = terminals[terminal, 1]
     nodes[1].vertex = first
     nodes[1].parent = 0
     count = 2
     full = True
-    i = 0
+    i = -1
     while i + 1 < count:
         i += 1
         v = nodes[i]
         vertex = v.vertex
+        v.fixed = vertex < n
         if vertex < n:
-            v.fixed = 1
             v.x = terminals[vertex, 0]
             v.y = terminals[vertex, 1]
             continue
-        v.fixed = 0
         v.x = steiner[vertex - n, 0]
         v.y = steiner[vertex - n, 1]
         v.first = count
@@ -119,63 +134,48 @@ def terminal_length(terminals: Array, edges: Array, edge_count: int) -> float:
 
 @step
 def solve_at(
-    terminals: Array,
-    steiner: Array,
-    edges: Array,
-    start: Array,
-    incident: Array,
-    terminal: int,
-    first: int,
-    nodes: Array,
-    pending: Array,
-) -> tuple[int, bool, float, float, int, int]:
-    """Solve the component that `first` joins to `terminal`, updating `steiner` in place.
+    tree: PlacedTree, around: Adjacency, terminal: int, first: int
+) -> tuple[int, bool, Solved]:
+    """Solve the component that Steiner vertex `first` joins to `terminal`, and place its points.
 
-    Its Steiner points lose their mark in `pending`. Returns (node count, full, length, lower
-    bound, iterations, how it was solved); `nodes` still holds the component.
+    Its Steiner points are no longer pending. Returns (node count, whether all its Steiner points
+    have degree 3, what the solution gave); `nodes` still holds the component.
     """
-    n = terminals.shape[0]
-    count, full = gather_component(
-        terminals, steiner, edges, start, incident, terminal, first, nodes
-    )
-    length, bound, iterations, how = solve_component(nodes, count, full)
+    count, full = gather_component(tree, around, terminal, first)
+    solved = solve_component(tree.nodes, count, full)
+    n = tree.terminals.shape[0]
     for i in range(count):
-        v = nodes[i]
+        v = tree.nodes[i]
         if not v.fixed:
-            steiner[v.vertex - n, 0] = v.best_x
-            steiner[v.vertex - n, 1] = v.best_y
-            pending[v.vertex - n] = False
-    return count, full, length, bound, iterations, how
+            tree.steiner[v.vertex - n, 0] = v.best_x
+            tree.steiner[v.vertex - n, 1] = v.best_y
+            tree.pending[v.vertex - n] = False
+    return count, full, solved
 
 
 @kernel
-def relax_tree(terminals: Array, steiner: Array, edges: Array) -> tuple[Array, float, float, int]:
-    """Return (positions, length, lower bound, iterations) of the best tree with this topology.
+def relax_tree(terminals: Array, steiner: Array, edges: Array) -> tuple[Array, Solved]:
+    """Return (positions, what they give) of the best tree with this topology.
 
     terminals (n, 2) float64, steiner (s, 2) float64 starting positions (any, also coincident),
     edges (n + s - 1, 2) int64 forming a tree; nothing is changed. The lower bound holds for every
-    tree with this topology; `iterations` is the largest number over the components.
+    tree with this topology; iterations, and how it was solved, are the largest over the components.
     """
-    n = terminals.shape[0]
-    edge_count = edges.shape[0]
-    start, incident = adjacency(edges, edge_count, n + steiner.shape[0])
-    nodes = np.empty(edge_count + 1, NODE)
-    placed = np.empty((steiner.shape[0], 2))
-    copy_rows(steiner, placed, steiner.shape[0])
-    pending = np.empty(steiner.shape[0], np.bool_)
-    for s in range(steiner.shape[0]):
-        pending[s] = True
-    length = terminal_length(terminals, edges, edge_count)
+    n, count = terminals.shape[0], steiner.shape[0]
+    placed = np.empty((count, 2))
+    copy_rows(steiner, placed, count)
+    tree = PlacedTree(terminals, placed, edges, np.full(count, True), np.empty(n + count, NODE))
+    around = adjacency(edges, n + count - 1, n + count)
+    length = terminal_length(terminals, edges, n + count - 1)
     bound = length
-    most = 0
+    iterations, how = 0, CLOSED_FORM
     for terminal in range(n):
-        for k in range(start[terminal], start[terminal + 1]):
-            first = edges[incident[k], 0] + edges[incident[k], 1] - terminal
-            if first >= n and pending[first - n]:
-                _, _, part, part_bound, iterations, _ = solve_at(
-                    terminals, placed, edges, start, incident, terminal, first, nodes, pending
-                )
-                length += part
-                bound += part_bound
-                most = max(most, iterations)
-    return placed, length, bound, most
+        for k in range(around.start[terminal], around.start[terminal + 1]):
+            e = around.incident[k]
+            first = edges[e, 0] + edges[e, 1] - terminal
+            if first >= n and tree.pending[first - n]:
+                _, _, part = solve_at(tree, around, terminal, first)
+                length += part.length
+                bound += part.bound
+                iterations, how = max(iterations, part.iterations), max(how, part.how)
+    return placed, Solved(length, bound, iterations, how)

@@ -62,13 +62,12 @@ def relax(terminals: Any, steiner: Any, edges: Any) -> Relaxed:
     (2.732051, True)
     """
     prepare_kernels()
-    from .refine_kernels import relax_tree
+    from .relax_tree_kernels import relax_tree
 
     tree = _as_tree(terminals, steiner, edges)
-    placed, length, bound, iterations = relax_tree(tree.terminals, tree.steiner, tree.edges)
-    return Relaxed(
-        placed, length, bound, int(iterations), bool(length - bound <= CONVERGED * length)
-    )
+    placed, (length, bound, iterations, _) = relax_tree(tree.terminals, tree.steiner, tree.edges)
+    converged = bool(length - bound <= CONVERGED * length)
+    return Relaxed(placed, length, bound, int(iterations), converged)
 
 
 def refine(
@@ -123,7 +122,7 @@ def refine_batch(
 def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine checked trees over equally many terminals; one kernel serves one tree and many."""
     prepare_kernels()
-    from .refine_kernels import refine_trees
+    from .refine_kernels import RefinedRows, TreeBatch, refine_trees
 
     batch = len(trees)
     n = int(trees.terminal_start[1]) if batch else 0
@@ -132,12 +131,9 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
     room = max(n, most)
     points, links = np.empty((batch, room, 2)), np.empty((batch, n + room, 2), dtype=np.int64)
     counts = np.zeros(batch, dtype=np.int64)
-
-    def run(first: int, last: int) -> None:
-        tree = (terminals, trees.steiner_start, trees.steiner, trees.edges)
-        refine_trees(*tree, max_rounds, points, links, counts, first, last)
-
-    share(batch, run)
+    given = TreeBatch(terminals, trees.steiner_start, trees.steiner, trees.edges)
+    fresh = RefinedRows(points, links, counts)
+    share(batch, lambda first, last: refine_trees(given, max_rounds, fresh, first, last))
     if batch == 1:
         count = int(counts[0])
         start = np.array([0, count], dtype=np.int64)

@@ -58,11 +58,15 @@ def _terminal_table(table: Table, marked: bool) -> str:
     return "\n".join(text)
 
 
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
+    """Return the cells of a row as wide as their columns: the label to the left, numbers right."""
     label, *rest = cells
-    padded = [label.ljust(widths[0])]
-    padded += [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-    return " ".join(padded).rstrip()
+    numbered = zip(rest, widths[1:], strict=True)
+    return [label.ljust(widths[0]), *(cell.rjust(width) for cell, width in numbered)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return " ".join(_padded(cells, widths)).rstrip()
 
 
 def _short(cell: Cell, marked: bool) -> str:
@@ -94,18 +98,11 @@ def _markdown_table(table: Table, marked: bool) -> str:
             for line in section.lines
         ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    text = [_markdown_row(row, widths) for row in rows]
+    text = [f"| {' | '.join(_padded(row, widths))} |" for row in rows]
     marks = [":" + "-" * (widths[0] + 1), *("-" * (width + 1) + ":" for width in widths[1:])]
     text.insert(1, "|" + "|".join(marks) + "|")
     body = "\n".join(text)
     return "\n\n".join([f"## {table.title}", body, *table.notes])
-
-
-def _markdown_row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    label, *rest = cells
-    padded = [label.ljust(widths[0])]
-    padded += [cell.rjust(width) for cell, width in zip(rest, widths[1:], strict=True)]
-    return "| " + " | ".join(padded) + " |"
 
 
 def words(cell: Cell, marked: bool) -> str:

@@ -237,7 +237,7 @@ def grow(tree: HalfEdgeTree, walk: Walk, near: Array, first: int, last: int) -> 
             growth, x, y, corner = estimate(points, n, ends, rows[i], t)
             if corner < 0:
                 size, before = gather(tree, n, rows[i], t, x, y)
-                growth = solve_component(tree.nodes, size, True)[0] - before
+                growth = solve_component(tree.nodes, size, True).length - before
             if growth < least:
                 least, chosen = growth, rows[i]
         _join(tree, n, chosen, t, p)

@@ -125,8 +125,9 @@ def _less_local(whole: Any, n: int, best: bool) -> Iterator[tuple[str, Any]]:
     if best:
         yield "trees of 6", replace(whole, grown_largest=6)
     elif n > local.BATCH_LIMIT:
-        for kept in (1, len(whole.passes)):
-            yield f"{kept} passes alone", replace(whole, passes=whole.passes[:kept], whole=0)
+        for kept in (1, len(whole.windows)):
+            windows = whole.windows[:kept]
+            yield f"{kept} passes alone", replace(whole, windows=windows, regions=(), whole=0)
 
 
 @contextmanager

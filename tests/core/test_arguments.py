@@ -199,9 +199,9 @@ def test_words_of_methods_are_literal_and_their_defaults_among_them():
 
 
 def test_efforts_are_the_words_of_the_type():
-    from deepsteiner.solvers import efforts, neural
+    from deepsteiner.solvers import local, neural
 
-    for known in (efforts.EFFORTS, neural.EFFORTS):
+    for known in (local.EFFORTS, neural.EFFORTS):
         assert tuple(known) == get_args(EffortName)
     for method in ("local", "neural"):
         effort = next(one for one in ds.methods()[method].options if one.name == "effort")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def test_an_unfinished_list_proves_nothing(tmp_path: Path) -> None:
 
 
 def without_tree(arrays: dict[str, np.ndarray], tree: int) -> dict[str, np.ndarray]:
-    trees = FullTrees(**arrays, complete=True)
+    trees = SimpleNamespace(**arrays)
     low, high = int(trees.start[tree]), int(trees.start[tree + 1])
     start = np.delete(trees.start, tree + 1)
     start[tree + 1 :] -= high - low
@@ -206,7 +207,7 @@ FORGERIES = [
     (lambda a: {"points": np.zeros((0, 2))}, "edges of a spanning tree have to stand in front"),
     (with_entry("length", 0, np.nan), "'length' contains a number that is not finite"),
     (with_entry("steiner", (0, 0), np.inf), "'steiner' contains a number that is not finite"),
-    (lambda a: {"terminals": a["terminals"].astype(float)}, "1-dimensional array of int32"),
+    (lambda a: {"terminals": a["terminals"].astype(float)}, "1-dimensional array of int64"),
     (lambda a: {"points": a["points"].ravel()}, "2-dimensional array of float64"),
     (lambda a: {"points": np.zeros((4, 3))}, "'points' has to have two columns"),
     (lambda a: {"steiner": a["steiner"][:-1]}, "k - 2 rows"),
@@ -246,9 +247,9 @@ def test_a_longer_spanning_tree_in_front_is_refused(path: Path) -> None:
 
 
 BAD_NOTES = [
-    ([], "expected a list of format 2, got \\[\\]"),
-    ({"format": 1}, "expected a list of format 2, got 1"),
-    ({"format": 2}, "the notes must be format, version"),
+    ([], "expected a list of format 3, got \\[\\]"),
+    ({"format": 2}, "expected a list of format 3, got 2"),
+    ({"format": 3}, "the notes must be format, version"),
     ({"complete": "yes"}, "'complete' must be true or false"),
     ({"stats": []}, "'stats' must be numbers by name"),
     ({"stats": {"trees": "many"}}, "'stats' must be numbers by name"),
@@ -294,6 +295,10 @@ def read_fields(folder: Path) -> dict[str, np.ndarray]:
     return read(folder / "again.npz")[0]
 
 
+def arrays_of(trees: FullTrees) -> dict[str, np.ndarray]:
+    return {**vars(trees), "edges": trees.edges}
+
+
 def test_random_damage_never_gets_past_the_errors(path: Path) -> None:
     rng = np.random.default_rng(0)
     whole = path.read_bytes()
@@ -312,7 +317,7 @@ def test_random_damage_never_gets_past_the_errors(path: Path) -> None:
         except DeepSteinerError:
             refused += 1
         else:  # the damage was in what no reader looks at
-            assert digest_of(vars(found), {}) == digest_of(vars(expected), {})
+            assert digest_of(arrays_of(found), {}) == digest_of(arrays_of(expected), {})
     assert refused > 200
 
 

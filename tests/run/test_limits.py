@@ -218,18 +218,19 @@ def test_a_limit_during_the_triangulation_leaves_the_spanning_tree_at_least(meth
 
 def test_a_kernel_told_to_hurry_leaves_out_the_search():
     from deepsteiner.solvers import neural
+    from deepsteiner.solvers.small import SmallTrees
 
     rng = np.random.default_rng(9)
     spots = rng.random((20, 2)) - 0.5
     points = spots[rng.integers(0, 20, 250)] + 1e-4 * rng.standard_normal((250, 2))
 
     def solved(stop):
-        small = neural._Small(points[None], neural.Options(), "cpu")
+        small = SmallTrees(points[None])
         began = time.process_time()
-        small.run(stop)
-        spent, size = time.process_time() - began, int(small.sizes[0])
-        nodes = np.concatenate((points, small.steiner[0, : size - 250]))
-        return tree_length(nodes, small.edges[0, : size - 1]), spent
+        neural._solve_small(small, neural.Options(), "cpu", stop)
+        spent = time.process_time() - began
+        steiner, edges = small.get(0)
+        return tree_length(np.concatenate((points, steiner)), edges), spent
 
     solved(never())  # loads the kernel
     length, long = solved(never())

@@ -9,7 +9,7 @@ import deepsteiner as ds
 from deepsteiner.core import device as device_choice
 from deepsteiner.core.errors import OptionError
 from deepsteiner.core.points import Frame
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
 from deepsteiner.scoring import device_network
 from deepsteiner.scoring import weights as neural_weights
@@ -52,16 +52,16 @@ def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once, device):
 
 
 def test_logits_of_a_large_list_are_those_of_the_kernels(device):
-    from deepsteiner.fst.enumerate.nearby.listing import Listing
+    from deepsteiner.fst.trees import FullTrees
     from deepsteiner.fst.union_kernels import caterpillar_edges
     from deepsteiner.run.monitor import Monitor
-    from deepsteiner.scoring.listing import score_list
+    from deepsteiner.scoring.scores import score_list
     from deepsteiner.scoring.small_instance_kernels import list_grown
 
     weights = neural_weights.load_weights()
     points = drawn(300)[0]
     listed = list_grown(points, 6)
-    listing = Listing(points, *listed, caterpillar_edges(listed[0]))
+    listing = FullTrees(points, *listed, caterpillar_edges(listed[0]))
     watch, go_on = Watch(Monitor(), patient=False), lambda *_: True
     with Workers(2) as workers:
         known = score_list(listing, weights, workers, go_on, watch)

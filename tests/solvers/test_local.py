@@ -16,13 +16,14 @@ import deepsteiner as ds
 from deepsteiner.core.errors import OptionError
 from deepsteiner.core.points import Frame
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
-from deepsteiner.fst.select.search.windows import Pass, WindowSearch, cells_of, first_choice
+from deepsteiner.fst.select.search.greedy import first_choice
+from deepsteiner.fst.select.search.windows import Pass, WindowSearch, cells_of
 from deepsteiner.geometry.relaxation import refine, relax
 from deepsteiner.geometry.triangulation import TILED_FROM
 from deepsteiner.run.method import Run
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
-from deepsteiner.solvers import local
+from deepsteiner.run.threads import Workers
+from deepsteiner.solvers import local, search
 
 # Mean gaps in percent; the targets are 0.09 and 0.005.
 GAPS = {"fast": 0.05, "default": 0.005, "best": 0.001}
@@ -60,22 +61,12 @@ def test_listed_trees_are_full_and_as_long_as_they_say(seed):
 def test_the_list_holds_what_exact_generation_finds(seed):
     from deepsteiner.fst.enumerate.complete.generate import generate
     from deepsteiner.fst.select.exact.concatenation import concatenate
-    from deepsteiner.fst.trees import FullTrees
 
     points = uniform(40, seed)
     for largest in (3, 4, 5):
         ours = listing_of(points, largest)
-        trees = FullTrees(
-            points,
-            ours.start,
-            ours.terminals.astype(np.int32),
-            ours.length,
-            ours.steiner,
-            ours.edges.astype(np.int32),
-            complete=False,
-        )
         best = concatenate(generate(points, max_size=largest)).length
-        assert concatenate(trees).length == pytest.approx(best, rel=1e-9)
+        assert concatenate(ours).length == pytest.approx(best, rel=1e-9)
 
 
 def spans(listing, picked: np.ndarray) -> bool:
@@ -92,9 +83,8 @@ def spans(listing, picked: np.ndarray) -> bool:
 
 def test_windows_keep_a_tree_and_shorten_it():
     listing = listing_of(uniform(300), 4)
-    picked = np.zeros(len(listing), dtype=np.bool_)
     with Workers(1) as workers:
-        first_choice(listing, picked, workers, go_on)
+        picked = first_choice(listing, workers, go_on)
         assert spans(listing, picked)
         before = listing.length[picked].sum()
         assert before < listing.length[:299].sum()
@@ -287,3 +277,20 @@ def test_a_list_too_wide_for_the_kernel_takes_the_long_way(monkeypatch):
     run = Run(points, Frame(np.zeros(2), 0), Monitor(), 0)
     tree = local.solve(run, local.Options(effort="fast"))
     assert len(tree.edges) == 59 + len(tree.steiner)
+
+
+@pytest.mark.parametrize("enumerator", sorted(search.ENUMERATORS))
+@pytest.mark.parametrize("score", sorted(search.SCORES))
+@pytest.mark.parametrize("effort", ["fast", "default"])
+def test_every_list_with_every_score(enumerator, score, effort):
+    points = uniform(90, 4)
+    solution = ds.solve(points, "local", effort=effort, enumerate=enumerator, score=score)
+    assert solution.validate(strict=True).length <= 0.98 * ds.solve(points, "mst").length
+    assert solution.length <= ds.solve(points, "exact").length * 1.002
+
+
+def test_what_is_no_list_or_score_is_refused():
+    with pytest.raises(OptionError, match="'enumerate' of method 'local' must be one of closed"):
+        ds.solve(uniform(9), "local", enumerate="all")
+    with pytest.raises(OptionError, match="'score' of method 'local' must be one of hand"):
+        ds.solve(uniform(9), "local", score="best")

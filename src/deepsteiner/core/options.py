@@ -34,12 +34,15 @@ def option(
     minimum: float | None = None,
     maximum: float | None = None,
     models: Kind | None = None,
+    choices: Iterable[str] | None = None,
 ) -> Any:
     """Declare one option: its default, one line of help, and what values it accepts.
 
-    `models` says that the value names a trained model, and of which kind.
+    `models` says that the value names a trained model, and of which kind. `choices` are the words
+    that a text may be, where its type does not say so.
     """
-    meta = {"help": help, "minimum": minimum, "maximum": maximum, "models": models}
+    meta: dict[str, Any] = {"help": help, "minimum": minimum, "maximum": maximum, "models": models}
+    meta["choices"] = None if choices is None else tuple(choices)
     return dataclasses.field(default=default, metadata=meta)
 
 
@@ -70,8 +73,10 @@ def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]
             field.name,
             _type_name(hints[field.name]),
             field.default,
-            choices=_choices(hints[field.name]),
-            **field.metadata,
+            **{
+                **field.metadata,
+                "choices": field.metadata["choices"] or _choices(hints[field.name]),
+            },
         )
         for field in dataclasses.fields(options_class)
     }

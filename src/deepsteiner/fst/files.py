@@ -36,14 +36,14 @@ from ..io.json_points import parse_json
 from ..io.sources import read_source, reading, shown
 from .trees import FullTrees
 
-FORMAT = 2
+FORMAT = 3
 FIELDS = {
     "points": (np.float64, 2),
     "start": (np.int64, 1),
-    "terminals": (np.int32, 1),
+    "terminals": (np.int64, 1),
     "length": (np.float64, 1),
     "steiner": (np.float64, 2),
-    "edges": (np.int32, 2),
+    "edges": (np.int64, 2),
 }
 SECRET = "list-key"
 # Both sides of these comparisons are sums of the same few lengths: rounding is all there is.
@@ -91,6 +91,7 @@ def load_trees(path: str | os.PathLike[str]) -> FullTrees:
             raise FormatError(f"{source.name}: {problem}")
     doubt = _doubt(digest, seal) if claims["complete"] else ""
     complete = bool(claims["complete"]) and not doubt
+    arrays["links"] = arrays.pop("edges")
     return FullTrees(**arrays, complete=complete, stats=claims["stats"], doubt=doubt)
 
 
@@ -209,9 +210,9 @@ def _not_trees(arrays: Arrays) -> str | None:
         start,
         arrays["steiner"],
         start - 2 * np.arange(len(start)),
-        arrays["edges"].astype(np.int64),
+        arrays["edges"],
     )
-    front = terminals[: 2 * (n - 1)].reshape(-1, 2).astype(np.int64)
+    front = terminals[: 2 * (n - 1)].reshape(-1, 2)
     try:
         trees.check()
         check_tree(points, np.empty((0, 2)), front)

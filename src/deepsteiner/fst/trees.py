@@ -1,50 +1,93 @@
-"""The list of full Steiner trees that generation hands to pruning and concatenation."""
+"""`FullTrees`: the list of full Steiner trees that is enumerated, scored and selected from."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ..core.points import FloatArray, IntArray
 
 
 @dataclass(frozen=True)
 class FullTrees:
     """Full Steiner trees over common terminals, in compressed rows.
 
-    Tree f has the terminals ``terminals[start[f]:start[f + 1]]``, say k of them. Its k - 2 Steiner
-    points are the rows of ``steiner`` from ``start[f] - 2 * f``, its 2 k - 3 edges the rows of
-    ``edges`` from ``2 * start[f] - 3 * f``; edges count the terminals of the tree as 0..k-1 and
-    its Steiner points from k on. The first n - 1 trees are the edges of a minimum spanning tree;
-    larger ones follow by size. When ``complete``, some shortest Steiner tree of the points is a
-    union of trees of the list. ``doubt`` says why a list that was loaded as complete is not
-    believed to be.
+    Tree f has k terminals, ``terminals[start[f]:start[f + 1]]``. Its k - 2 Steiner points are the
+    rows of ``steiner`` from ``start[f] - 2 * f``, its 2 k - 3 edges the rows of ``edges`` from
+    ``2 * start[f] - 3 * f``; edges count the terminals of the tree as 0..k-1 and its Steiner points
+    from k on. Where no ``links`` are given, Steiner points form paths (see `caterpillar_edges`).
+
+    The first n - 1 trees are the edges of a minimum spanning tree by length. When ``complete``,
+    some shortest Steiner tree of the points is a union of trees of the list. ``doubt`` says why a
+    list that was loaded as complete is not believed to be.
     """
 
-    points: NDArray[np.float64]
-    start: NDArray[np.int64]
-    terminals: NDArray[np.int32]
-    length: NDArray[np.float64]
-    steiner: NDArray[np.float64]
-    edges: NDArray[np.int32]
-    complete: bool
+    points: FloatArray
+    start: IntArray
+    terminals: IntArray
+    length: FloatArray
+    steiner: FloatArray
+    links: IntArray | None = None
+    complete: bool = False
     stats: dict[str, float | int] = field(default_factory=dict)
     doubt: str = ""
 
     def __len__(self) -> int:
         return len(self.length)
 
+    @property
+    def edges(self) -> IntArray:
+        """The edges of all trees."""
+        from .union_kernels import caterpillar_edges
+
+        edges: IntArray = caterpillar_edges(self.start) if self.links is None else self.links
+        return edges
+
     def size(self, tree: int) -> int:
         """Return the number of terminals of one tree."""
         return int(self.start[tree + 1] - self.start[tree])
 
-    def tree(self, tree: int) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]]:
+    def tree(self, tree: int) -> tuple[IntArray, FloatArray, IntArray]:
         """Return terminals, Steiner points and edges (in local numbers) of one tree."""
         low, high = int(self.start[tree]), int(self.start[tree + 1])
         steiner = self.steiner[low - 2 * tree : high - 2 * (tree + 1)]
         edges = self.edges[2 * low - 3 * tree : 2 * high - 3 * (tree + 1)]
         return self.terminals[low:high], steiner, edges
+
+    def part(self, keep: Any) -> FullTrees:
+        """Return the flagged trees of a list without links; nothing is said to be complete."""
+        from .union_kernels import part
+
+        rows = part(self.start, self.terminals, self.length, self.steiner, keep)
+        return FullTrees(self.points, *rows)
+
+    def union(self, picked: Any) -> tuple[FloatArray, IntArray]:
+        """Return Steiner points and edges of the union of the flagged trees."""
+        from .union_kernels import union
+
+        chosen, flags = self, picked
+        if self.links is None:
+            chosen = self.part(picked)
+            flags = np.ones(len(chosen), dtype=np.bool_)
+        trees = (chosen.start, chosen.terminals, chosen.steiner, chosen.edges)
+        return union(len(self.points), *trees, flags)
+
+    def extended(self, steiner: FloatArray, edges: IntArray) -> FullTrees:
+        """Return the list with the full Steiner trees of a strict tree over the points added."""
+        from .component_kernels import components
+
+        start, terminals, length, places, links = components(self.points, steiner, edges)
+        return FullTrees(
+            self.points,
+            np.concatenate((self.start, self.start[-1] + start[1:])),
+            np.concatenate((self.terminals, terminals)),
+            np.concatenate((self.length, length)),
+            np.concatenate((self.steiner, places)),
+            np.concatenate((self.edges, links)),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to one ``.npz`` file; a reader never sees half of it."""

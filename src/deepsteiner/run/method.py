@@ -104,6 +104,7 @@ def pack(
     steiner: FloatArray,
     edges: IntArray,
     optimal: NDArray[np.bool_] | None = None,
+    lower_bounds: FloatArray | None = None,
 ) -> BatchTrees:
     """Pack trees that stand in padded arrays; instance b has sizes[b] points in all."""
     rows = np.arange(len(sizes))
@@ -111,7 +112,8 @@ def pack(
         steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
         np.concatenate(([0], np.cumsum(sizes - n))),
         edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
-        optimal=optimal,
+        lower_bounds,
+        optimal,
     )
 
 

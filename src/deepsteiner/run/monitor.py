@@ -34,6 +34,10 @@ class Progress:
 
 
 ProgressCallback = Callable[[Progress], Any]
+# The one shape of callback inside: `Monitor.report`, or what stands between it and a step. It is
+# told (phase, done, total, length, lower_bound), the last ones where they are known. A false answer
+# means: stop, and return the best there is.
+Report = Callable[..., bool]
 
 
 class Monitor:

@@ -40,16 +40,17 @@ class Choice:
     options: Any
 
 
-# Where `neural` and `local` take about as long, the one with the shorter tree: see the curves of
-# benchmarks/neural_curves.py. `neural` leads at every size; up to 5,000 points there is time, about
-# a second, to solve its whole list exactly.
+# Where `neural` and `local` take about as long, the one with the shorter tree on uniform and on
+# structured points (benchmarks/pipelines.py, benchmarks/neural_curves.py). `neural` leads at every
+# size; up to 5,000 points there is time, about a second, to solve its whole list exactly.
 CHOICES = (
     Choice(5_000, neural, neural.Options(effort="best", pieces="any")),
     Choice(20_000, neural, neural.Options(effort="default")),
     Choice(math.inf, neural, neural.Options(effort="fast")),
 )
 # On lattices all trees of a kind save the same, and the network tells them apart for no reason:
-# of 50,000 points `neural` then saves 7.1 % where `local` saves 8.5.
+# of 50,000 points `neural` then saves 7.1 % where `local` saves 8.5; at 5,000 they tie, and `local`
+# is the simpler one and takes a quarter of the time.
 LATTICE_CHOICES = (
     Choice(5_000, local, local.Options(effort="default")),
     Choice(math.inf, local, local.Options(effort="fast")),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,9 +23,10 @@ from ..core.solution import Solution
 from ..core.trees import tree_length
 from ..geometry.start import start_tree
 from ..io.atomic import check_can_write
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.monitor import Monitor
 from ..run.threads import share
+from .small import SmallTrees
 
 if TYPE_CHECKING:
     from ..fst.trees import FullTrees
@@ -83,7 +84,7 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
         if run.monitor.report("kernel"):
             small.solve(0, 1)
         if small.proven[0] and not _is_longer(small.lengths[0], run, known):
-            tree = small.tree(0)
+            tree = small.tree()
             run.monitor.report("done", 1, 1, tree.lower_bound, tree.lower_bound)
             return tree
     return _Solve(run, options, known).run()
@@ -190,7 +191,9 @@ class _Solve:
             self.bound = max(self.bound, choice.lower_bound)
         if run.trace is not None:
             run.trace.extend(_round_record(record, run.frame) for record in choice.rounds)
-        self._offer(*_union(trees, choice.selected))
+        picked = np.zeros(len(trees), dtype=np.bool_)
+        picked[choice.selected] = True
+        self._offer(*trees.union(picked))
         return self._finished(optimal=trees.complete and choice.optimal)
 
     def _take_greedily(self, trees: FullTrees) -> None:
@@ -199,11 +202,10 @@ class _Solve:
         from ..fst.select.hypergraph import Hypergraph
         from ..geometry.relaxation import refine
 
-        start, terminals = trees.start.astype(np.int64), trees.terminals.astype(np.int64)
-        graph = Hypergraph(len(trees.points), start, terminals, trees.length)
+        graph = Hypergraph.of(trees)
         picked = np.zeros(len(trees), dtype=np.bool_)
         if np.isfinite(greedy_tree(graph, share_order(graph), picked)):
-            self._offer(*_union(trees, np.flatnonzero(picked)))
+            self._offer(*trees.union(picked))
         self._offer(*refine(trees.points, self.best.steiner, self.best.edges))
 
     def _offer(self, steiner: FloatArray, edges: IntArray) -> None:
@@ -238,21 +240,6 @@ class _Solve:
         return Tree(self.best.steiner, self.best.edges, info=self.info)
 
 
-def _union(trees: FullTrees, selected: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return Steiner points and edges of the union of the selected FSTs."""
-    n = len(trees.points)
-    steiner: list[FloatArray] = [np.empty((0, 2))]
-    edges: list[IntArray] = [np.empty((0, 2), dtype=np.int64)]
-    count = n
-    for index in selected.tolist():
-        terminals, points, local = trees.tree(index)
-        names = np.concatenate((terminals, count + np.arange(len(points))))
-        steiner.append(points)
-        edges.append(names[local].astype(np.int64))
-        count += len(points)
-    return np.concatenate(steiner), np.concatenate(edges)
-
-
 def _list_record(trees: FullTrees, frame: Frame) -> dict[str, Any]:
     records = []
     for index in range(len(trees)):
@@ -283,57 +270,34 @@ def can_batch(options: Options) -> bool:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
-    count, n = batch.points.shape[:2]
     small = _Small(batch.points)
-    share(count, small.solve)
+    share(len(batch.points), small.solve)
     for b in np.flatnonzero(~small.proven):  # too wide for the kernel's dynamic programme
         frame = Frame(batch.shifts[b], int(batch.exponents[b]))
         run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
-        small.put(int(b), _Solve(run, options).run())
-    trees = pack(n, small.sizes, small.steiner, small.edges, optimal=small.proven)
-    return replace(trees, lower_bounds=small.lengths)
+        tree = _Solve(run, options).run()
+        small.put(int(b), tree.steiner, tree.edges)
+        small.lengths[b] = np.nan if tree.lower_bound is None else tree.lower_bound
+        small.proven[b] = tree.optimal
+    return small.packed(optimal=small.proven, lower_bounds=small.lengths)
 
 
-class _Small:
-    """Instances of one size on their way through the kernel, in padded arrays."""
+class _Small(SmallTrees):
+    """Small instances, with what the kernel proves and lists of each."""
 
     def __init__(self, points: FloatArray) -> None:
-        count, n = points.shape[:2]
-        self.points = points
-        self.sizes, self.listed = np.empty((2, count), dtype=np.int64)
-        self.lengths = np.empty(count)
-        self.proven = np.zeros(count, dtype=np.bool_)
-        self.steiner = np.empty((count, n, 2))
-        self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
+        super().__init__(points)
+        self.lengths = np.empty(len(points))
+        self.proven = np.zeros(len(points), dtype=np.bool_)
+        self.listed = np.empty(len(points), dtype=np.int64)
 
     def solve(self, first: int, last: int) -> None:
         """Solve the instances first..last."""
         from ..fst.select.exact.small_solve_kernels import solve_span
 
-        solve_span(
-            self.points,
-            self.sizes,
-            self.steiner,
-            self.edges,
-            self.lengths,
-            self.proven,
-            self.listed,
-            first,
-            last,
-        )
+        solve_span(*self.arrays, self.lengths, self.proven, self.listed, first, last)
 
-    def put(self, index: int, tree: Tree) -> None:
-        """Replace one instance's tree."""
-        self.sizes[index] = self.points.shape[1] + len(tree.steiner)
-        self.steiner[index, : len(tree.steiner)] = tree.steiner
-        self.edges[index, : len(tree.edges)] = tree.edges
-        self.lengths[index] = np.nan if tree.lower_bound is None else tree.lower_bound
-        self.proven[index] = tree.optimal
-
-    def tree(self, index: int) -> Tree:
-        """Return one instance's tree, proven shortest."""
-        nodes = int(self.sizes[index])
-        steiner = self.steiner[index, : nodes - self.points.shape[1]].copy()
-        edges = self.edges[index, : nodes - 1].copy()
-        info = {"generation": {"trees": int(self.listed[index])}}
-        return Tree(steiner, edges, float(self.lengths[index]), True, info)
+    def tree(self) -> Tree:
+        """Return the only instance's tree, proven shortest."""
+        info = {"generation": {"trees": int(self.listed[0])}}
+        return Tree(*self.get(0), float(self.lengths[0]), True, info)

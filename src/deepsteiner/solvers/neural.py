@@ -1,44 +1,40 @@
 """`neural`: a learned choice among small full Steiner trees, from three points to millions.
 
-Like `local` it lists the full Steiner trees that neighbours can form, here of up to six
-terminals. A graph network then scores them: every tree hears from those it competes with or may
-stand beside, in a few rounds, and gets one logit: is it part of the shortest tree? Trees with low
-logits are dropped. Of the rest a tree is picked greedily by what each saves times how likely it is;
-single trees and pairs of doubtful ones are forced in and out, and pieces of at most a third of the
-terminals are solved exactly over the few trees that are left.
+The search of `solvers.search`, like `local`, over full Steiner trees of up to six terminals, scored
+by a graph network: every tree hears from those it competes with or may stand beside, in a few
+rounds, and gets one logit: is it part of the shortest tree? Trees with low logits are dropped. Of
+the rest a tree is picked greedily by what each saves times how likely it is; single trees and pairs
+of doubtful ones are forced in and out, and pieces of at most a third of the terminals are solved
+exactly over the few trees that are left. Up to BATCH_LIMIT points a solve is one kernel call.
 
 The network is small and was trained on proven shortest trees of up to 100 points; messages are
 local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
+
+Guarantee: never longer than the spanning tree. Time and memory O(n).
 """
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
-import numpy as np
-
 from ..core.device import Place
 from ..core.options import EffortName, describe, option
-from ..core.points import FloatArray, IntArray
+from ..core.points import IntArray
 from ..core.solution import Solution
-from ..core.trees import tree_length
-from ..fst.enumerate.nearby.listing import Ground, Listing, survey
+from ..fst.enumerate.nearby.grown import Grown
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Pass
-from ..geometry.relaxation import refine, refine_batch
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree, pack
-from ..run.slices import Workers
+from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import share
-from ..run.watch import Watch, hurried, never
+from ..run.watch import hurried, never
 from ..scoring.device_network import ScoredLists, forward_on
-from ..scoring.listing import likely_choice, list_grown_trees, score_list, thinned
+from ..scoring.scores import DROP, NetworkScore
 from ..scoring.weights import load_weights
-from .efforts import Effort
-from .local import MANY, LocalSearch, in_order, spanned
-from .local import Options as LocalOptions
+from .local import MANY, threads_for
+from .search import Pipeline, Select, search, spanned
+from .small import SmallTrees
 
 # Up to here a solve is one kernel call,
 BATCH_LIMIT = 256
@@ -75,9 +71,13 @@ _NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
 _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS: dict[EffortName, Learned] = {
-    "fast": Learned(5, False, -7.0, 80, 0, 1, (Pass(60),), _NARROW[:2]),
-    "default": Learned(6, True, -10.0, 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000),
-    "best": Learned(6, True, -14.0, 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000),
+    "fast": Learned(5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2]),
+    "default": Learned(
+        6, True, DROP["default"], 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000
+    ),
+    "best": Learned(
+        6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000
+    ),
 }
 
 
@@ -110,18 +110,18 @@ INFO = MethodInfo(
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
     n = len(run.points)
-    if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
-        small = _Small(run.points[None], options, run.device)
-        if not run.monitor.report("kernel"):
-            return spanned(run)
-        if n <= QUICK or not run.monitor.is_watched:
-            small.run(never())
-        else:
-            hurried(small.run, lambda: run.monitor.report("kernel"))
-        return small.tree(run)
-    threads = options.threads or (1 if n < MANY else os.cpu_count() or 1)
-    with Workers(threads) as workers:
-        return in_order(run, _Neural, options, workers)
+    if n > BATCH_LIMIT or not can_batch(options) or run.trace is not None:
+        threads = threads_for(options.threads, n)
+        return search(run, pipeline(options, n, run.device), options.start, threads)
+    if not run.monitor.report("kernel"):
+        return spanned(run)
+    small = SmallTrees(run.points[None])
+    solve_small = partial(_solve_small, small, options, run.device)
+    if n <= QUICK or not run.monitor.is_watched:
+        solve_small(never())
+    else:
+        hurried(solve_small, lambda: run.monitor.report("kernel"))
+    return small.refined_tree(run)
 
 
 def can_batch(options: Options) -> bool:
@@ -131,124 +131,54 @@ def can_batch(options: Options) -> bool:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
-    small = _Small(batch.points, options, batch.device)
-    small.run(never())
-    packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
-    return BatchTrees(
-        *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
+    small = SmallTrees(batch.points)
+    _solve_small(small, options, batch.device, never())
+    return small.refined()
+
+
+def pipeline(options: Options, n: int, device: Place) -> Pipeline:
+    """Return the search over a large instance of n points."""
+    how, some = EFFORTS[options.effort], options.pieces != "none"
+    weights = load_weights(options.model)
+    forward = forward_on(device, weights) if device == "cuda" else None
+    # A window reaches a little beyond its cell.
+    windows = tuple(replace(one, size=min(one.size, n // 4)) for one in how.windows if some)
+    regions = tuple(replace(one, size=min(one.size, n // 3)) for one in how.regions if some)
+    whole = how.whole if options.pieces == "any" else 0
+    return Pipeline(
+        Grown(how.largest),
+        NetworkScore(weights, how.drop, forward),
+        Select(windows, regions, whole=whole, slices=SLICES),
     )
 
 
-class _Small:
-    """Instances of one size on their way through the kernel, in padded arrays."""
+def largest_piece(options: Options, n: int) -> int:
+    """Return how many terminals an exactly solved piece of a small instance may have."""
+    return {"none": 0, "third": n // 3, "any": n}[options.pieces]
 
-    def __init__(self, points: FloatArray, options: Options, device: Place) -> None:
-        count, n = points.shape[:2]
-        self.points = points
-        self.device = device
-        self.effort = EFFORTS[options.effort]
-        self.piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
-        self.weights = load_weights(options.model)
-        self.sizes = np.empty(count, dtype=np.int64)
-        self.steiner = np.empty((count, n, 2))
-        self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
 
-    def run(self, stop: IntArray) -> None:
-        """Solve all instances, on the threads given; in haste once stop[0] is set."""
-        if self.device != "cuda":
-            share(len(self.points), partial(self._solve, stop))
-            return
-        forward = forward_on(self.device, self.weights)
-        scored = ScoredLists(self.points, self.effort.largest, forward)
-        share(len(self.points), partial(self._choose, stop, scored))
+def _solve_small(small: SmallTrees, options: Options, device: Place, stop: IntArray) -> None:
+    """Solve all instances, on the threads given; in haste once stop[0] is set."""
+    from ..scoring.small_instance_kernels import decide, solve_learned
 
-    def _choose(self, stop: IntArray, scored: ScoredLists, first: int, last: int) -> None:
-        """Choose from the scored lists first..last."""
-        from ..scoring.small_instance_kernels import decide
+    how, weights = EFFORTS[options.effort], load_weights(options.model)
+    piece = largest_piece(options, small.points.shape[1])
 
-        n, how = self.points.shape[1], self.effort
-        for b in range(first, last):
-            given: list[Any] = [self.points[b], *scored[b][:5], how.gaps, how.drop, self.piece]
-            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, stop]
-            spots, links = decide(*given)
-            self.sizes[b] = n + len(spots)
-            self.steiner[b, : len(spots)], self.edges[b, : len(links)] = spots, links
-
-    def _solve(self, stop: IntArray, first: int, last: int) -> None:
-        """Solve the instances first..last by one kernel call."""
-        from ..scoring.small_instance_kernels import solve_learned
-
-        how = self.effort
+    def solve_span(first: int, last: int) -> None:
         solve_learned(
-            self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.gaps,
-            how.drop, self.piece, how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST,
-            first, last, stop,
+            *small.arrays, weights, how.largest, how.gaps, how.drop, piece, how.sweeps, how.pairs,
+            how.trials, SMALL_WORK, SMALL_WIDEST, first, last, stop,
         )  # fmt: skip
 
-    def tree(self, run: Run) -> Tree:
-        """Return the only instance's tree."""
-        size = int(self.sizes[0])
-        steiner, edges = self.steiner[0, : size - len(run.points)], self.edges[0, : size - 1]
-        steiner, edges = refine(run.points, steiner, edges)
-        nodes = np.concatenate((run.points, steiner))
-        run.monitor.report("done", 1, 1, lambda: tree_length(nodes, edges))
-        return Tree(steiner, edges)
+    if device != "cuda":
+        share(len(small.points), solve_span)
+        return
+    scored = ScoredLists(small.points, how.largest, forward_on(device, weights))
 
+    def choose_span(first: int, last: int) -> None:
+        for b in range(first, last):
+            given: list[Any] = [small.points[b], *scored[b][:5], how.gaps, how.drop, piece]
+            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, stop]
+            small.put(b, *decide(*given))
 
-class _Neural(LocalSearch):
-    """One run over a large instance: `local`'s, on the learned list."""
-
-    def __init__(
-        self, run: Run, options: Options, order: IntArray, workers: Workers, watch: Watch
-    ) -> None:
-        like = LocalOptions(options.effort, options.start, options.threads)
-        super().__init__(run, like, order, workers, watch)
-        self.how = EFFORTS[options.effort]
-        self.weights = load_weights(options.model)
-        self.logits: Any = None
-        self.forward = forward_on(run.device, self.weights) if run.device == "cuda" else None
-        some = options.pieces != "none"
-        third, quarter = len(run.points) // 3, len(run.points) // 4
-        self.regions = tuple(
-            replace(one, size=min(one.size, third)) for one in self.how.regions if some
-        )
-        # A window reaches a little beyond its cell.
-        windows = [replace(one, size=min(one.size, quarter)) for one in self.how.windows if some]
-        whole = self.how.whole if options.pieces == "any" else 0
-        self.effort = Effort(self.how.largest, tuple(windows), whole, SLICES)
-
-    def _survey(self, neighbours: tuple[IntArray, IntArray]) -> Ground:
-        from ..fst.enumerate.nearby.neighbour_kernels import CLOSE
-
-        return survey(self.request.points, self.workers, neighbours, CLOSE)
-
-    def _list(self, ground: Ground) -> Listing:
-        from ..scoring.small_instance_kernels import CROWDED
-
-        listing = list_grown_trees(
-            ground, self.workers, self.how.largest, self._go_on_listing, self.watch
-        )
-        logits = score_list(
-            listing, self.weights, self.workers, self._go_on_listing, self.watch, self.forward
-        )
-        if logits is None:
-            return listing
-        if len(listing) > CROWDED * len(ground.points):
-            logits = np.zeros_like(logits)
-        keep = logits >= self.how.drop
-        keep[: len(ground.points) - 1] = True
-        self.logits = logits[keep]
-        return self.watch.wait("list", lambda: listing.part(keep))
-
-    def _begin(self, listing: Listing) -> tuple[Listing, Any]:
-        """Return the trees to choose from and the first choice: the one given, or a likely one."""
-        if self.logits is None or self.options.start is not None:
-            return super()._begin(listing)
-        workers, watch, logits = self.workers, self.watch, self.logits
-        picked = likely_choice(listing, logits, workers, self._tell, watch)
-        return watch.wait("list", lambda: thinned(listing, logits, picked, self.how.drop))
-
-    def _improve(self, listing: Listing, picked: Any, number: int, passes: tuple[Pass, ...]) -> int:
-        """Run the windows and then the regions; return how many passes were finished."""
-        finished = super()._improve(listing, picked, number, passes)
-        return finished + self._solve_regions(listing, picked, number + finished, self.regions)
+    share(len(small.points), choose_span)

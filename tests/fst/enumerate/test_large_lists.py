@@ -9,11 +9,11 @@ import time
 import numpy as np
 import pytest
 
+from deepsteiner.fst.enumerate.nearby import grown as grown_lists
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Stopped, Watch, waited
-from deepsteiner.scoring import listing as neural_listing
 
 
 def points_in_order(n: int, seed: int) -> np.ndarray:
@@ -27,18 +27,18 @@ def grown(points: np.ndarray, threads: int, largest: int):
     watch = Watch(Monitor(), patient=False)
     with Workers(threads) as workers:
         ground = survey(points, workers)
-        return neural_listing.list_grown_trees(ground, workers, largest, lambda *_: True, watch)
+        return grown_lists.list_grown_trees(ground, workers, largest, lambda *_: True, watch)
 
 
 @pytest.mark.parametrize("largest", [5, 6])
 def test_tiles_give_the_same_list_as_the_whole(largest, monkeypatch):
     points = points_in_order(700, 1)
-    monkeypatch.setattr(neural_listing, "TILE", 10**6)
+    monkeypatch.setattr(grown_lists, "TILE", 10**6)
     whole = grown(points, 1, largest)
     sizes = np.diff(whole.start)
     assert (sizes == largest).sum() > 3
     for tile, threads in ((1, 1), (37, 3), (300, 2)):
-        monkeypatch.setattr(neural_listing, "TILE", tile)
+        monkeypatch.setattr(grown_lists, "TILE", tile)
         tiled = grown(points, threads, largest)
         for name in ("start", "terminals", "length", "steiner", "edges"):
             assert np.array_equal(getattr(whole, name), getattr(tiled, name)), name

@@ -16,7 +16,7 @@ from deepsteiner.fst import component_kernels, union_kernels
 from deepsteiner.fst.enumerate.nearby import listing_kernels, neighbour_kernels, quint_kernels
 from deepsteiner.fst.enumerate.nearby.listing import find_trees, list_trees, survey
 from deepsteiner.fst.select.search import batch_kernels
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from melzak import Surroundings, as_complex, clearly_shorter, drawn, full_tree, joined
 
 # Single trees.

@@ -15,14 +15,14 @@ from deepsteiner.fst.enumerate.nearby import (
     sextet_kernels,
     tile_kernels,
 )
+from deepsteiner.fst.enumerate.nearby.grown import _grown
 from deepsteiner.fst.enumerate.nearby.listing import survey
 from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE
 from deepsteiner.fst.enumerate.nearby.quint_kernels import MIDDLES
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.run.slices import Workers
+from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
 from deepsteiner.scoring import small_instance_kernels
-from deepsteiner.scoring.listing import _grown
 from melzak import SIXTH, Surroundings, clearly_shorter, drawn, full_tree, joined, spanning
 
 SAMPLES = [cmath.exp(2j * math.pi * k / 1440) for k in range(1440)]

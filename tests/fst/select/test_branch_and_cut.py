@@ -180,10 +180,10 @@ def listed(piece: Piece) -> FullTrees:
     return FullTrees(
         np.zeros((piece.n, 2)),
         piece.start,
-        piece.terminals.astype(np.int32),
+        piece.terminals,
         piece.length,
         np.zeros((0, 2)),
-        np.zeros((0, 2), np.int32),
+        np.zeros((0, 2), np.int64),
         True,
     )
 

@@ -70,10 +70,10 @@ def random_list(seed: int, n: int, extra: int, largest: int = 5, near: bool = Fa
     return FullTrees(
         points,
         np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
-        np.array([v for members, _ in entries for v in members], np.int32),
+        np.array([v for members, _ in entries for v in members], np.int64),
         np.array([length for _, length in entries]),
         np.zeros((0, 2)),
-        np.zeros((0, 2), np.int32),
+        np.zeros((0, 2), np.int64),
         True,
     )
 
@@ -94,7 +94,7 @@ def members_of(trees: FullTrees) -> list[list[int]]:
 def reordered(trees: FullTrees, order: np.ndarray) -> FullTrees:
     sets = [members_of(trees)[f] for f in order]
     start = np.concatenate([[0], np.cumsum([len(members) for members in sets])])
-    terminals = np.concatenate(sets).astype(np.int32)
+    terminals = np.concatenate(sets).astype(np.int64)
     return replace(trees, start=start, terminals=terminals, length=trees.length[order])
 
 

@@ -13,7 +13,7 @@ from deepsteiner.fst.select.hypergraph import Hypergraph
 from deepsteiner.fst.select.search import regions, windows
 from deepsteiner.run.watch import never
 from deepsteiner.scoring.weights import load_weights
-from deepsteiner.solvers import local, neural
+from deepsteiner.solvers import neural, search
 from list_twins import labels_after
 
 
@@ -180,7 +180,7 @@ def test_no_solved_piece_has_more_than_a_third_of_the_points(n, kind, monkeypatc
         return plain_pass(listing, picked, number, how, *rest)
 
     monkeypatch.setattr(windows.WindowSearch, "run", run)
-    monkeypatch.setattr(local, "run_pass", run_pass)
+    monkeypatch.setattr(search, "run_pass", run_pass)
     points = ds.datasets.load(kind, n=n, count=1, split="validation", seed=1).points[0]
     for effort in neural.EFFORTS:
         ds.solve(points, "neural", effort=effort)
@@ -190,9 +190,9 @@ def test_no_solved_piece_has_more_than_a_third_of_the_points(n, kind, monkeypatc
 
 def test_small_pieces_are_at_most_a_third():
     for n in (3, 10, 20, 50, 150, 256):
-        small = neural._Small(np.zeros((1, n, 2)), neural.Options(), "cpu")
-        assert small.piece <= n / 3
-        assert neural._Small(np.zeros((1, n, 2)), neural.Options(pieces="none"), "cpu").piece == 0
+        assert neural.largest_piece(neural.Options(), n) <= n / 3
+        assert neural.largest_piece(neural.Options(pieces="none"), n) == 0
+        assert neural.largest_piece(neural.Options(pieces="any"), n) == n
 
 
 def test_regions_of_small_instances_keep_to_their_limit():

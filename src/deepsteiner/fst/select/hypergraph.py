@@ -7,10 +7,13 @@ Spanning trees in hypergraphs with applications to Steiner trees, 1998). All int
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..trees import FullTrees
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,6 +37,11 @@ class Hypergraph(NamedTuple):
     start: Ints
     terminals: Ints
     length: Floats
+
+    @classmethod
+    def of(cls, trees: FullTrees) -> Hypergraph:
+        """The trees of a list, without their Steiner points."""
+        return cls(len(trees.points), trees.start, trees.terminals, trees.length)
 
 
 class Rows(NamedTuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from .arc_kernels import lean, norm, turn
 from .bottleneck_kernels import Floats, Ints, bottleneck
@@ -146,7 +145,7 @@ def collect_trees(
     order: Ints,
     tree_edges: Ints,
     tree_lengths: Floats,
-) -> tuple[Ints, NDArray[np.int32], Floats, Floats, NDArray[np.int32]]:
+) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Spanning-tree edges, then all full trees: offsets, terminals, lengths, points, edges."""
     plain = len(tree_lengths)
     start = np.zeros(plain + count + 1, np.int64)
@@ -156,10 +155,10 @@ def collect_trees(
         start[f + 1] = start[f] + size
         widest = max(widest, size)
     total = plain + count
-    terminals = np.empty(start[total], np.int32)
+    terminals = np.empty(start[total], np.int64)
     length = np.empty(total)
     steiner = np.empty((start[total] - 2 * total, 2))
-    edges = np.empty((2 * start[total] - 3 * total, 2), np.int32)
+    edges = np.empty((2 * start[total] - 3 * total, 2), np.int64)
     for f in range(plain):
         terminals[2 * f], terminals[2 * f + 1] = tree_edges[f, 0], tree_edges[f, 1]
         length[f] = tree_lengths[f]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
 from .bottleneck_kernels import (
     COLUMNS,
@@ -37,7 +36,7 @@ UNLIMITED = 1 << 60
 @njit(cache=True, error_model="numpy")
 def generate_small(
     points: Floats,
-) -> tuple[Ints, NDArray[np.int32], Floats, Floats, NDArray[np.int32], Ints]:
+) -> tuple[Ints, Ints, Floats, Floats, Ints, Ints]:
     """All of `generate` without slices: offsets, terminals, lengths, Steiner points, edges, state.
 
     Made for up to some twenty points, centred and scaled to [-1, 1]; larger inputs are correct but

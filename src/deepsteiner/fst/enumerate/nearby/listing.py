@@ -1,4 +1,4 @@
-"""The list of full Steiner trees that `local` chooses from.
+"""Full Steiner trees of up to five terminals, by closed formulas over Delaunay neighbours.
 
 Two terminals of one small full Steiner tree are nearly always joined by short chains of edges of
 the Delaunay triangulation. Trees of three and four terminals over such neighbours follow from
@@ -8,7 +8,6 @@ useful tree for each terminal, practically all that an exact generation would fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,9 +21,10 @@ from ....geometry.spanning_trees import (
     unique_pairs,
 )
 from ....geometry.triangulation import PHASE, TILED_FROM
-from ....run.monitor import Monitor
-from ....run.slices import Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
+from ...trees import FullTrees
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
 _PRECISE = 1e-6
@@ -32,71 +32,6 @@ _PRECISE = 1e-6
 SLICE = 500
 # Up to here a triangulation without set-up cost is faster.
 SMALL = 150
-
-Tell = Callable[[str, int, int], bool]
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Full Steiner trees over common terminals, in compressed rows.
-
-    Tree f has the terminals t[0..k-1] = ``terminals[start[f]:start[f + 1]]`` and k - 2 Steiner
-    points s[0..], the rows of ``steiner`` from ``start[f] - 2 * f``. ``edges`` holds its 2 k - 3
-    edges from row ``2 * start[f] - 3 * f`` on, over t and then s; where no ``links`` are given, the
-    Steiner points form paths. The first n - 1 trees are the edges of a minimum spanning tree by
-    length.
-    """
-
-    points: FloatArray
-    start: IntArray
-    terminals: IntArray
-    length: FloatArray
-    steiner: FloatArray
-    links: IntArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.length)
-
-    @property
-    def edges(self) -> IntArray:
-        """The edges of all trees."""
-        from ...union_kernels import caterpillar_edges
-
-        edges: IntArray = caterpillar_edges(self.start) if self.links is None else self.links
-        return edges
-
-    def part(self, keep: Any) -> Listing:
-        """Return the flagged trees; only for lists without links."""
-        from ...union_kernels import part
-
-        return Listing(
-            self.points, *part(self.start, self.terminals, self.length, self.steiner, keep)
-        )
-
-    def union(self, picked: Any) -> tuple[FloatArray, IntArray]:
-        """Return Steiner points and edges of the union of the picked trees."""
-        from ...union_kernels import union
-
-        chosen, flags = self, picked
-        if self.links is None:
-            chosen = self.part(picked)
-            flags = np.ones(len(chosen), dtype=np.bool_)
-        trees = (chosen.start, chosen.terminals, chosen.steiner, chosen.edges)
-        return union(len(self.points), *trees, flags)
-
-    def extended(self, steiner: FloatArray, edges: IntArray) -> Listing:
-        """Return the list with the full trees of a strict tree over the same points added."""
-        from ...component_kernels import components
-
-        start, terminals, length, places, links = components(self.points, steiner, edges)
-        return Listing(
-            self.points,
-            np.concatenate((self.start, self.start[-1] + start[1:])),
-            np.concatenate((self.terminals, terminals)),
-            np.concatenate((self.length, length)),
-            np.concatenate((self.steiner, places)),
-            np.concatenate((self.edges, links)),
-        )
 
 
 @dataclass(frozen=True)
@@ -190,21 +125,38 @@ def _spanned(points: FloatArray, pairs: IntArray) -> tuple[IntArray, IntArray]:
     return unique_pairs(n, np.concatenate((pairs, tree))), tree
 
 
+@dataclass(frozen=True)
+class ClosedForms:
+    """Trees of up to `largest` terminals (3 to 5), by closed formulas over neighbours."""
+
+    largest: int
+
+    def survey(
+        self, points: FloatArray, workers: Workers, neighbours: tuple[IntArray, IntArray]
+    ) -> Ground:
+        """Find which terminals can hang on common or on adjacent Steiner points."""
+        return survey(points, workers, neighbours)
+
+    def list(self, ground: Ground, workers: Workers, report: Report, watch: Watch) -> FullTrees:
+        """List the trees; when `report` says no, the list ends early."""
+        return list_trees(ground, workers, self.largest, report, watch)
+
+
 def list_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch | None = None
-) -> Listing:
+    ground: Ground, workers: Workers, largest: int, report: Report, watch: Watch | None = None
+) -> FullTrees:
     """List full Steiner trees of up to `largest` terminals (3 to 5).
 
-    `tell(phase, done, total)` hears about progress; when it says no, the list ends early. Where
+    `report(phase, done, total)` hears about progress; when it says no, the list ends early. Where
     the watch says no, Stopped is raised.
     """
-    found = find_trees(ground, workers, largest, tell)
+    found = find_trees(ground, workers, largest, report)
     wait = (watch or Watch(Monitor(), patient=False)).wait
     return wait("list", lambda: assembled(ground, found))
 
 
 def find_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell
+    ground: Ground, workers: Workers, largest: int, report: Report
 ) -> list[tuple[Any, Any, Any]]:
     """Return (names, places, lengths) of the full Steiner trees in every slice."""
     from . import listing_kernels as kernels
@@ -225,15 +177,15 @@ def find_trees(
         stamp = scratch()
         return list_quints(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
 
-    found = workers.map(triples, n, 4 * SLICE, tell, "trees of 3 terminals")
+    found = workers.map(triples, n, 4 * SLICE, report, "trees of 3 terminals")
     if largest >= 4:
-        found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
+        found += workers.map(quads, len(pairs), SLICE, report, "trees of 4 terminals")
     if largest >= 5:
-        found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
+        found += workers.map(quints, len(pairs), SLICE // 4, report, "trees of 5 terminals")
     return found
 
 
-def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> Listing:
+def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> FullTrees:
     """Put the spanning-tree edges and what was found into one list."""
     from ...union_kernels import count_names, put_edges, put_trees
 
@@ -248,4 +200,4 @@ def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> Listing:
     for names, places, lengths in found:
         put_trees(names, places, lengths, tree, *arrays)
         tree += len(lengths)
-    return Listing(ground.points, *arrays)
+    return FullTrees(ground.points, *arrays)

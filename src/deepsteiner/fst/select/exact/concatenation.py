@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -17,14 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....core.errors import InternalError
+from ....run.monitor import Report
 from ....run.watch import Stopped, waited
 from ..hypergraph import STRICT, Budget
 from .piece import Piece
 
 if TYPE_CHECKING:
     from ...trees import FullTrees
-
-KeepGoing = Callable[[str, int, int, float, float], bool]
 
 # How hard each level tries before the next: FSTs and partitions per probe (0: no probes) and
 # probes per call, then the estimated work and the partitions per layer that the frontier programme
@@ -69,7 +67,7 @@ class Choice:
 def concatenate(
     trees: FullTrees,
     *,
-    keep_going: KeepGoing | None = None,
+    keep_going: Report | None = None,
     trace: bool = False,
     start: NDArray[np.int64] | None = None,
 ) -> Choice:
@@ -84,13 +82,7 @@ def concatenate(
         start: indices of FSTs that form a tree, to begin from.
     """
     n = trees.points.shape[0]
-    whole = Piece(  # copies: kernels are compiled once, for writable arrays
-        n,
-        np.array(trees.start, np.int64),
-        np.array(trees.terminals, np.int64),
-        np.array(trees.length, np.float64),
-        np.arange(trees.length.size),
-    )
+    whole = Piece(n, trees.start, trees.terminals, trees.length, np.arange(len(trees)))
     return _Concatenation(whole, keep_going, start).run(trace)
 
 
@@ -113,7 +105,7 @@ class _Concatenation:
     """The run: what is chosen for good, the open jobs, the best tree and the best bound."""
 
     def __init__(
-        self, whole: Piece, keep_going: KeepGoing | None, start: NDArray[np.int64] | None
+        self, whole: Piece, keep_going: Report | None, start: NDArray[np.int64] | None
     ) -> None:
         self.whole = whole
         self.keep_going = keep_going

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ....core.points import FloatArray, IntArray
-from ....run.monitor import Monitor
-from ....run.slices import Workers
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
-from ...enumerate.nearby.listing import Listing
+from ...trees import FullTrees
 from ..hypergraph import Budget, Hypergraph, Rows
 from .windows import FEW, Flags, cells_of, changed
 
@@ -46,25 +45,25 @@ class Changes:
 
 
 def run_pass(
-    listing: Listing,
+    listing: FullTrees,
     picked: Any,
     number: int,
     how: RegionPass,
     workers: Workers,
-    on_saving: Callable[[str, int, int, float], bool],
+    report: Report,
     watch: Watch | None = None,
 ) -> float:
     """Solve the regions of one pass, all against the same tree; return what they saved.
 
-    `on_saving(phase, done, total, saved)` hears what was saved since it was last called. Where it
-    or the watch says no, the rest is left out. Of changes that do not go together, which is rare,
+    `report` hears of the length that is reached. Where it or the watch says no, the rest is left
+    out. Of changes that do not go together, which is rare,
     those of later regions are left to the next pass.
     """
     from . import region_pass_kernels as kernels
     from .window_kernels import Selection
 
     n, phase = len(listing.points), f"regions, pass {number + 1}"
-    graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
+    graph = Hypergraph.of(listing)
     wait = (watch or Watch(Monitor(), patient=False)).wait
     try:
         own, cells = wait(phase, lambda: _cut(listing, graph, how.size, number))
@@ -72,6 +71,7 @@ def run_pass(
     except Stopped:
         return 0.0
     regions, heard = len(cells.first) - 1, 0
+    length = float(listing.length[picked].sum())
     saved = np.zeros(regions)
     scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
     heavy = how.work > RegionPass.work
@@ -84,9 +84,10 @@ def run_pass(
         return *kernels.solve_apart(*given), changed(flags, picked)
 
     def tell(phase: str, done: int, total: int) -> bool:
-        nonlocal heard
+        nonlocal heard, length
         fresh, heard = float(saved[heard:done].sum()), done
-        return on_saving(phase, done, total, fresh)
+        length -= fresh
+        return report(phase, done, total, length)
 
     parts = workers.map(solve, regions, max(1, 500 // how.size), tell, phase, heavy, leave)
     if not parts:
@@ -98,11 +99,11 @@ def run_pass(
     flips = changes.changed[np.repeat(take, np.diff(changes.rows))]
     picked[flips] = ~picked[flips]
     more = float(changes.gains[take].sum())
-    on_saving(phase, heard, regions, more)
+    report(phase, heard, regions, length - more)
     return float(saved[:heard].sum()) + more
 
 
-def _cut(listing: Listing, graph: Hypergraph, size: int, number: int) -> tuple[Rows, Rows]:
+def _cut(listing: FullTrees, graph: Hypergraph, size: int, number: int) -> tuple[Rows, Rows]:
     """Return the trees by their first terminal, and the terminals by region."""
     from .window_kernels import by_first_terminal
 

@@ -1,23 +1,19 @@
-"""Choosing from a list of full Steiner trees: a greedy start, then windows solved exactly."""
+"""Windows: overlapping parts of the plane, each solved exactly over the list."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ....core.points import FloatArray, IntArray
-from ....run.monitor import Monitor
-from ....run.slices import Tell, Workers
-from ....run.watch import Stopped, Watch
-from ...enumerate.nearby.listing import Listing
+from ....run.monitor import Monitor, Report
+from ....run.threads import Workers
+from ....run.watch import Watch
+from ...trees import FullTrees
 from ..hypergraph import Budget, Hypergraph, Rows
 
-ROUNDS = 4
 # Trees of a list up to which a window that takes long works on a copy, to be left behind at need.
 FEW = 200_000
 Flags = NDArray[np.bool_]
@@ -34,40 +30,6 @@ class Pass:
     size: int
     work: float = 1e5
     widest: int = 20_000
-
-
-def first_choice(
-    listing: Listing, picked: Flags, workers: Workers, tell: Tell, watch: Watch | None = None
-) -> None:
-    """Pick trees greedily by what they save; `picked` may hold a forest to begin from.
-
-    `tell` and the watch hear of it. Where the watch stops it, the choice of the last round that
-    was finished stays, and before the first the spanning tree.
-    """
-    from . import greedy_kernels as kernels
-
-    wait = (watch or Watch(Monitor(), patient=False)).wait
-    n = len(listing.points)
-    graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
-    saving = np.zeros(len(listing))
-    trial = picked.copy()  # what a call nobody waits for may still write to
-    picked[:] = np.arange(len(picked)) < n - 1
-    try:
-        for _ in range(ROUNDS):
-            merges = wait("greedy", lambda: kernels.complete(graph, trial))
-            picked[:] = trial
-
-            def measure(first: int, last: int, merges: Any = merges) -> None:
-                kernels.measure(graph, trial, merges, saving, first, last)
-
-            workers.map(measure, len(listing), 4000, tell, "greedy")
-            take = partial(kernels.take, graph, trial, merges, saving)
-            if wait("greedy", take) == 0:
-                break
-        wait("greedy", lambda: kernels.complete(graph, trial))
-        picked[:] = trial
-    except Stopped:
-        return
 
 
 def cells_of(points: FloatArray, size: int, number: int) -> IntArray:
@@ -95,10 +57,10 @@ class WindowSearch:
 
     def __init__(
         self,
-        listing: Listing,
+        listing: FullTrees,
         picked: Flags,
         workers: Workers,
-        on_saving: Callable[[str, int, int, float], bool],
+        report: Report,
         watch: Watch | None = None,
     ) -> None:
         from .window_kernels import by_first_terminal
@@ -106,17 +68,18 @@ class WindowSearch:
         self.listing = listing
         self.picked = picked
         self.workers = workers
-        self.on_saving = on_saving
+        self.report = report
+        self.length = float(listing.length[picked].sum())
         self.watch = watch or Watch(Monitor(), patient=False)
         n = len(listing.points)
-        self.graph = Hypergraph(n, listing.start, listing.terminals, listing.length)
+        self.graph = Hypergraph.of(listing)
         self.own = self.watch.wait("windows", lambda: by_first_terminal(self.graph))
         self._scratch = workers.scratch(lambda: np.full(n, -1, dtype=np.int64))
 
     def run(self, number: int, how: Pass) -> float:
         """Solve all windows of one pass; return what they saved.
 
-        `on_saving(phase, done, total, saved)` hears what was saved since it was last called.
+        `report` hears of the length that is reached.
         Raises Stopped where the watch stops the preparations.
         """
         from .window_kernels import Selection, connected_windows, solve_windows
@@ -144,7 +107,8 @@ class WindowSearch:
         def tell(phase: str, done: int, total: int) -> bool:
             nonlocal told
             fresh, told = float(saved[told:done].sum()), done
-            return self.on_saving(phase, done, total, fresh)
+            self.length -= fresh
+            return self.report(phase, done, total, self.length)
 
         at_once = max(1, 300 // how.size)
         for flips in self.workers.map(solve, len(saved), at_once, tell, phase, heavy, leave):

@@ -1,0 +1,223 @@
+"""Scores of full Steiner trees: which of a list to keep, and which to pick first.
+
+A score is a strategy of `Pipeline`: it weighs a list, leaves out what it can, and makes the first
+choice from the rest. `HandScore` goes by what a tree saves; `NetworkScore` asks a graph network how
+likely each tree is to be part of a shortest one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..core.options import EffortName
+from ..core.points import Array
+from ..fst.select.hypergraph import Hypergraph
+from ..fst.select.search.greedy import first_choice
+from ..fst.trees import FullTrees
+from ..run.monitor import Report
+from ..run.threads import Workers
+from ..run.watch import Watch
+from .device_network import Forward
+from .weights import Weights, load_weights
+
+# Trees in one uninterrupted call.
+SLICE = 500
+# The logit below which trees are left out, by effort: chosen on validation instances, by gap first
+# and time second.
+DROP: dict[EffortName, float] = {"fast": -7.0, "default": -10.0, "best": -14.0}
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A list and what a score says of each tree: logits, or nothing."""
+
+    trees: FullTrees
+    logits: Array | None = None
+
+
+class Score(Protocol):
+    """What `Pipeline` asks of a score."""
+
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
+        """Return the trees that are worth choosing from; where `report` says no, all of them."""
+
+    def choose(
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Return the list to go on with and flags of a first choice, which is a tree."""
+
+
+@dataclass(frozen=True)
+class HandScore:
+    """A tree is worth what it saves; none is left out."""
+
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
+        """Keep the list as it is."""
+        return Weighed(trees)
+
+    def choose(
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Pick greedily by savings."""
+        return weighed.trees, first_choice(weighed.trees, workers, report, watch)
+
+
+@dataclass(frozen=True)
+class NetworkScore:
+    """A graph network says how likely each tree is; those below `drop` (a logit) are left out.
+
+    `forward` is the network on an accelerator; without it, numba kernels run it here.
+    """
+
+    weights: Weights
+    drop: float
+    forward: Forward | None = None
+
+    @classmethod
+    def shipped(cls, effort: EffortName) -> NetworkScore:
+        """Return the score of the network that comes with the package."""
+        return cls(load_weights("neural"), DROP[effort])
+
+    def weigh(self, trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Weighed:
+        """Leave out unlikely trees, but no spanning-tree edge."""
+        from .small_instance_kernels import CROWDED
+
+        logits = score_list(trees, self.weights, workers, report, watch, self.forward)
+        if logits is None:
+            return Weighed(trees)
+        if len(trees) > CROWDED * len(trees.points):
+            logits = np.zeros_like(logits)
+        keep = logits >= self.drop
+        keep[: len(trees.points) - 1] = True
+        return Weighed(watch.wait("list", lambda: trees.part(keep)), logits[keep])
+
+    def choose(
+        self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
+    ) -> tuple[FullTrees, Array]:
+        """Pick greedily by savings times probability; then spanning-tree edges may go too."""
+        trees, logits = weighed.trees, weighed.logits
+        if logits is None:
+            return trees, first_choice(trees, workers, report, watch)
+        likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
+        picked = first_choice(trees, workers, report, watch, likely)
+        return watch.wait("list", lambda: thinned(trees, logits, picked, self.drop))
+
+
+def score_list(
+    listing: FullTrees,
+    weights: Weights,
+    workers: Workers,
+    report: Report,
+    watch: Watch,
+    forward: Forward | None = None,
+) -> Array | None:
+    """Return a logit for every tree of a list, or None where `report` says no.
+
+    `forward` is the network elsewhere, on the whole list at once; without it, it runs here.
+    """
+    from . import network_kernels as kernels
+
+    m = len(listing)
+    states, parts = _described(listing, weights, workers, report, watch, forward)
+    if sum(last - first for first, last, *_ in parts) < m:
+        return None
+    if forward is not None:
+        return watch.wait("network", lambda: forward(*_joined(parts)))
+    for number, (own, bias, message) in enumerate(zip(*weights[2:5], strict=True)):
+        after = np.empty_like(states)
+
+        def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
+            for first, last, links_at, links, _ in parts[low:high]:
+                kernels.next_states(links_at, links, states, own, bias, message, after, first, last)  # noqa: B023
+
+        done = 0
+
+        def hear(phase: str, now: int, total: int) -> bool:
+            nonlocal done
+            done = now
+            return report(phase, now, total)
+
+        workers.map(update, len(parts), 1, hear, f"round {number + 1}")
+        if done < len(parts):
+            return None
+        states = after
+    logits = np.empty(m, dtype=np.float32)
+    kernels.last_logits(states, weights[5], weights[6], logits, 0, m)
+    return logits
+
+
+def _described(
+    listing: FullTrees,
+    weights: Weights,
+    workers: Workers,
+    report: Report,
+    watch: Watch,
+    forward: Forward | None,
+) -> tuple[Array, list[Any]]:
+    """Return the trees' first states, and by slices (first, last, begin, links, features).
+
+    Slices are missing where `report` says no. What only this needs is most of the memory so far.
+    """
+    from ..fst.select.exact.prune_kernels import incidence
+    from . import network_kernels as kernels
+    from .vector_kernels import WIDTH
+
+    n, m = len(listing.points), len(listing)
+    start, terminals, length = listing.start, listing.terminals, listing.length
+
+    def survey() -> Any:
+        base, gone_start, gone = kernels.savings(n, start, terminals, length)
+        edges = kernels.rivals(n, length, base, gone_start, gone)
+        at, lists = incidence(Hypergraph.of(listing), np.ones(m, dtype=np.bool_))
+        slots = kernels.slots_of(n, start, terminals, at)
+        unit, size = kernels.ends(listing.points, start, terminals, listing.steiner, 0, m)
+        near = kernels.spacing(n, terminals, length)
+        return (base, gone_start, gone), edges, (at, lists, slots), unit, size, near
+
+    gone, edges, incident, unit, size, near = watch.wait("relations", survey)
+    states = np.zeros((m, WIDTH), dtype=np.float32)
+    scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
+
+    def begin(first: int, last: int) -> Any:
+        part = size[start[first] : start[last]]
+        given = [listing.steiner, *gone, *edges, near, incident[0], part, first, last]
+        rows = kernels.features(start, terminals, length, *given)
+        if forward is None:
+            kernels.first_states(rows, weights[0], weights[1], states, first)
+            rows = rows[:0].copy()  # a view would keep all of them
+        if len(weights[2]) == 0:
+            return first, last, np.zeros(last - first + 1, dtype=np.int64), incident[1][:0], rows
+        given = [gone[0], *incident, unit, scratch(), first, last]
+        return first, last, *kernels.relations(start, terminals, length, *given), rows
+
+    return states, workers.map(begin, m, 2 * SLICE, report, "features")
+
+
+def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:
+    """Return (features, begin, links) of consecutive slices as those of the whole list."""
+    counts = np.concatenate([np.diff(part[2]) for part in parts])
+    return (
+        np.concatenate([part[4] for part in parts]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate([part[3] for part in parts]),
+    )
+
+
+def thinned(
+    listing: FullTrees, logits: Array, picked: Array, drop: float
+) -> tuple[FullTrees, Array]:
+    """Return the likely and the picked trees of a list, and which of these are picked.
+
+    Edges of the spanning tree go as well where they are unlikely and a kept tree replaces them.
+    """
+    from .network_kernels import savings
+    from .small_instance_kernels import keep_likely
+
+    n = len(listing.points)
+    _, gone_start, gone = savings(n, listing.start, listing.terminals, listing.length)
+    keep = keep_likely(n, listing.start, listing.terminals, logits, gone_start, gone, drop)
+    keep |= picked
+    return listing.part(keep), picked[keep]

@@ -84,19 +84,8 @@ def shares(graph: Hypergraph) -> Floats:
 @njit(cache=True)
 def edge_order(graph: Hypergraph) -> Ints:
     """The two-terminal FSTs by length."""
-    start, length = graph.start, graph.length
-    edges = np.empty(length.size, np.int64)
-    keys = np.empty(length.size)
-    count = 0
-    for f in range(length.size):
-        if start[f + 1] - start[f] == 2:
-            edges[count] = f
-            keys[count] = length[f]
-            count += 1
-    order = sorted_order(keys[:count])
-    for k in range(count):
-        order[k] = edges[order[k]]
-    return order
+    edges = np.flatnonzero(graph.start[1:] - graph.start[:-1] == 2)
+    return edges[sorted_order(graph.length[edges])]
 
 
 @njit(cache=True)

@@ -40,13 +40,13 @@ def solve_span(
         chosen = np.zeros(length.size, np.bool_)
         total = concatenate_small(graph, chosen)
         # The first n - 1 FSTs are the edges of a spanning tree.
-        spanning = graph.terminals[: 2 * (n - 1)].reshape((n - 1, 2))
+        spanning = terminals[: 2 * (n - 1)].reshape((n - 1, 2))
         witness = witness_length(points[b], spanning)
         proven[b] = 0.0 <= total <= witness * (1.0 + CONTRADICTED)
         lengths[b] = total
         listed[b] = length.size
         if proven[b]:
-            spots, edges_found = union(n, start, graph.terminals, places, links, chosen)
+            spots, edges_found = union(n, start, terminals, places, links, chosen)
             counts[b] = n + spots.shape[0]
             steiner[b, : spots.shape[0]] = spots
             edges[b, : edges_found.shape[0]] = edges_found

@@ -88,7 +88,7 @@ def subset_tree(graph: Hypergraph, picked: Flags) -> float:
     net_ceiling = (ceiling - base) + LEAST * (abs(ceiling) + 1.0)
     full = (1 << n) - 1
     best = np.full(full + 1, np.inf)
-    last = np.full(full + 1, -1, np.int32)
+    last, before = np.empty(full + 1, np.int64), np.empty(full + 1, np.int64)
     best[1] = 0.0
     for grown in range(1, full, 2):
         cost = best[grown]
@@ -105,7 +105,7 @@ def subset_tree(graph: Hypergraph, picked: Flags) -> float:
             total = cost + excess[f] + price_at[touch]
             if total < best[bigger]:
                 best[bigger] = total
-                last[bigger] = f
+                last[bigger], before[bigger] = f, grown
     if not best[full] < np.inf:
         return float(ceiling)
     picked[:] = False
@@ -115,22 +115,5 @@ def subset_tree(graph: Hypergraph, picked: Flags) -> float:
         f = last[grown]
         picked[f] = True
         summed += length[f]
-        grown = _before(grown, masks[f], best, excess[f], price_at, n)
+        grown = before[grown]
     return summed
-
-
-@njit(cache=True)
-def _before(grown: int, mask: int, best: Floats, excess: float, price_at: Floats, n: int) -> int:
-    """The set from which adding ``mask`` reached ``grown`` at its recorded cost."""
-    rest = grown & ~mask
-    choice = -1
-    gap = np.inf
-    for v in range(n):
-        if mask >> v & 1:
-            earlier = rest | (1 << v)
-            if earlier & 1 and best[earlier] < np.inf:
-                d = abs(best[earlier] + excess + price_at[v] - best[grown])
-                if d < gap:
-                    gap = d
-                    choice = earlier
-    return choice

@@ -37,17 +37,8 @@ def neighbour_pairs(points: Array, tree: Array) -> Array:
         for k in range(3):
             a, b = triangles[t, k], triangles[t, (k + 1) % 3]
             near[min(a, b), max(a, b)] = True
-    total = 0
-    for a in range(n):
-        for b in range(a + 1, n):
-            total += near[a, b]
-    pairs = np.empty((total, 2), np.int64)
-    row = 0
-    for a in range(n):
-        for b in range(a + 1, n):
-            if near[a, b]:
-                pairs[row, 0], pairs[row, 1] = a, b
-                row += 1
+    low, high = np.nonzero(near)
+    pairs = np.stack((low, high), axis=1)
     return pairs[sorted_order(squared_lengths(points, pairs))]
 
 
@@ -56,14 +47,8 @@ def close_pairs(
     n: int, pairs: Array, bound: Array, stretch: Array, limit: float
 ) -> tuple[Array, Array]:
     """Return the pairs within a stretch of their bottleneck."""
-    keep = few_pairs(n, pairs, stretch, limit)
-    chosen, bounds = np.empty_like(pairs), np.empty_like(bound)
-    count = 0
-    for k in range(bound.size):
-        if keep[k]:
-            chosen[count, 0], chosen[count, 1], bounds[count] = pairs[k, 0], pairs[k, 1], bound[k]
-            count += 1
-    return chosen[:count].copy(), bounds[:count].copy()
+    keep = np.flatnonzero(few_pairs(n, pairs, stretch, limit))
+    return pairs[keep], bound[keep]
 
 
 @njit(cache=True, nogil=True)

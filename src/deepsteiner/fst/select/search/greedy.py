@@ -36,10 +36,9 @@ def first_choice(
     from . import greedy_kernels as kernels
 
     wait = (watch or Watch(Monitor(), patient=False)).wait
-    n = len(trees.points)
     graph = trees.graph
     saving = np.zeros(len(trees))
-    picked = np.arange(len(trees)) < n - 1
+    picked = np.arange(len(trees)) < graph.n - 1
     trial = np.zeros(len(trees), dtype=np.bool_)  # a call nobody waits for may still write to it
     try:
         for _ in range(ROUNDS):

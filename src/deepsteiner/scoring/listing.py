@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,11 @@ from ..run.slices import Workers
 from ..run.watch import Stopped, Watch
 from .device_network import Forward
 from .weights import Weights
+
+if TYPE_CHECKING:
+    from ..fst.enumerate.nearby.listing_kernels import Found
+    from ..fst.enumerate.nearby.small_listing_kernels import TreeList
+    from .network_kernels import Described
 
 # Trees in one uninterrupted call, and terminals of the first tile: some 10 ms, on lattices 30.
 SLICE = 500
@@ -34,9 +39,7 @@ def list_grown_trees(
     return watch.wait("list", lambda: assembled(ground, found))
 
 
-def _grown(
-    ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch
-) -> list[tuple[Array, Array, Array]]:
+def _grown(ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Watch) -> list[Found]:
     """Return the trees of five and six terminals, tile by tile.
 
     Points stand in an order in which neighbours are near each other, so that a range of them is a
@@ -46,28 +49,20 @@ def _grown(
     from ..fst.enumerate.nearby import sextet_kernels as growth
     from ..fst.enumerate.nearby import tile_kernels as tiles
 
-    n, points, bottlenecks = len(ground.points), ground.points, ground.bottlenecks
-    pairs, bound, *pairs_at = ground.pairs
-    cross, _, cross_at, cross_rows = ground.cross
-    near = (cross, cross_at, cross_rows)
+    n, points, tree, cross = len(ground.points), ground.points, ground.bottlenecks, ground.cross
     own = watch.wait("pairs", lambda: kernels.terminal_rows(points))
     scratch = workers.scratch(
         lambda: (np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32))
     )
 
-    def grow(first: int, last: int) -> list[Any]:
-        thirds, rows = tiles.pairs_around(first, last, largest > 5, *near, *pairs_at)
-        some, bounds = pairs[rows], bound[rows]
-        two = kernels.grow_pairs(own, some, bounds)
-        given: list[Any] = [points, own, two, some, bounds, *near, *bottlenecks, 0, len(rows)]
-        branches = kernels.grow_branches(*given)
-        at, count = scratch()
-        ends = [*bottlenecks, two, *branches, at, tiles.by_third(thirds, branches[1], at, count)]
-        given = [points, some, *ends, first, last]
-        found = [growth.close_quints(*given)]
+    def grow(first: int, last: int) -> list[Found]:
+        thirds, rows = tiles.pairs_around(first, last, largest > 5, cross, ground.pairs)
+        pairs = kernels.grow_pairs(own, ground.pairs.ends[rows], ground.pairs.bound[rows])
+        branches = kernels.grow_branches(points, own, pairs, cross, tree)
+        at = tiles.by_third(thirds, branches.third, *scratch())
+        found = [growth.close_quints(points, tree, pairs, branches, at, first, last)]
         if largest > 5:
-            given = [points, some, *ground.cross, *ends, first, last]
-            found.append(growth.close_hexes(*given))
+            found.append(growth.close_hexes(points, cross, tree, pairs, branches, at, first, last))
         return found
 
     phase = f"trees of {largest} terminals"
@@ -89,18 +84,17 @@ def score_list(
     """
     from . import network_kernels as kernels
 
-    m = len(listing)
     states, parts = _described(listing, weights, workers, tell, watch, forward)
-    if sum(last - first for first, last, *_ in parts) < m:
+    if sum(last - first for first, last, _ in parts) < len(listing):
         return None
     if forward is not None:
-        return watch.wait("network", lambda: forward(*_joined(parts)))
-    for number, (own, bias, message) in enumerate(zip(*weights[2:5], strict=True)):
+        return watch.wait("network", lambda: forward(_joined(parts)))
+    for number in range(len(weights.own)):
         after = np.empty_like(states)
 
         def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
-            for first, last, links_at, links, _ in parts[low:high]:
-                kernels.next_states(links_at, links, states, own, bias, message, after, first, last)  # noqa: B023
+            for first, last, (_, begin, links) in parts[low:high]:
+                kernels.next_states(begin, links, weights, number, states, after, first, last)  # noqa: B023
 
         done = 0
 
@@ -113,8 +107,7 @@ def score_list(
         if done < len(parts):
             return None
         states = after
-    logits = np.empty(m, dtype=np.float32)
-    kernels.last_logits(states, weights[5], weights[6], logits, 0, m)
+    logits: Array = kernels.last_logits(states, weights)
     return logits
 
 
@@ -125,53 +118,51 @@ def _described(
     tell: Tell,
     watch: Watch,
     forward: Forward | None,
-) -> tuple[Array, list[Any]]:
-    """Return the trees' first states, and by slices (first, last, begin, links, features).
+) -> tuple[Array, list[tuple[int, int, Described]]]:
+    """Return the trees' first states, and by slices (first, last, what the network sees).
 
     Slices are missing where `tell` says no. What only this needs is most of the memory so far.
     """
-    from ..fst.select.exact.prune_kernels import incidence
     from . import network_kernels as kernels
     from .vector_kernels import WIDTH
 
-    n, m = len(listing.points), len(listing)
-    start, terminals, length = listing.start, listing.terminals, listing.length
-
-    def survey() -> Any:
-        base, gone_start, gone = kernels.savings(n, start, terminals, length)
-        edges = kernels.rivals(n, length, base, gone_start, gone)
-        at, lists = incidence(n, start, terminals, np.ones(m, dtype=np.bool_))
-        slots = kernels.slots_of(n, start, terminals, at)
-        unit, size = kernels.ends(listing.points, start, terminals, listing.steiner, 0, m)
-        near = kernels.spacing(n, terminals, length)
-        return (base, gone_start, gone), edges, (at, lists, slots), unit, size, near
-
-    gone, edges, incident, unit, size, near = watch.wait("relations", survey)
+    m, trees = len(listing), _as_list(listing)
+    seen = watch.wait("relations", lambda: kernels.view(trees))
     states = np.zeros((m, WIDTH), dtype=np.float32)
     scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
 
-    def begin(first: int, last: int) -> Any:
-        part = size[start[first] : start[last]]
-        given = [listing.steiner, *gone, *edges, near, incident[0], part, first, last]
-        rows = kernels.features(start, terminals, length, *given)
+    def begin(first: int, last: int) -> tuple[int, int, Described]:
+        rows = kernels.features(trees, seen, first, last)
         if forward is None:
-            kernels.first_states(rows, weights[0], weights[1], states, first)
+            kernels.first_states(rows, weights, states, first)
             rows = rows[:0].copy()  # a view would keep all of them
-        if len(weights[2]) == 0:
-            return first, last, np.zeros(last - first + 1, dtype=np.int64), incident[1][:0], rows
-        given = [gone[0], *incident, unit, scratch(), first, last]
-        return first, last, *kernels.relations(start, terminals, length, *given), rows
+        if len(weights.own) == 0:
+            nothing = np.zeros(last - first + 1, dtype=np.int64)
+            return first, last, kernels.Described(rows, nothing, nothing[:0])
+        links = kernels.relations(trees, seen, scratch(), first, last)
+        return first, last, kernels.Described(rows, *links)
 
     return states, workers.map(begin, m, 2 * SLICE, tell, "features")
 
 
-def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:
-    """Return (features, begin, links) of consecutive slices as those of the whole list."""
-    counts = np.concatenate([np.diff(part[2]) for part in parts])
-    return (
-        np.concatenate([part[4] for part in parts]),
+def _as_list(listing: Listing) -> TreeList:
+    """Return a list as kernels take it."""
+    from ..fst.enumerate.nearby.small_listing_kernels import TreeList
+
+    return TreeList(
+        listing.points, listing.start, listing.terminals, listing.length, listing.steiner
+    )
+
+
+def _joined(parts: list[tuple[int, int, Described]]) -> Described:
+    """Return what the network sees of consecutive slices as that of the whole list."""
+    from .network_kernels import Described
+
+    counts = np.concatenate([np.diff(one.begin) for _, _, one in parts])
+    return Described(
+        np.concatenate([one.features for _, _, one in parts]),
         np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate([part[3] for part in parts]),
+        np.concatenate([one.links for _, _, one in parts]),
     )
 
 
@@ -215,8 +206,7 @@ def thinned(listing: Listing, logits: Array, picked: Array, drop: float) -> tupl
     from .network_kernels import savings
     from .small_instance_kernels import keep_likely
 
-    n = len(listing.points)
-    _, gone_start, gone = savings(n, listing.start, listing.terminals, listing.length)
-    keep = keep_likely(n, listing.start, listing.terminals, logits, gone_start, gone, drop)
+    trees = _as_list(listing)
+    keep = keep_likely(trees, logits, savings(trees), drop)
     keep |= picked
     return listing.part(keep), picked[keep]

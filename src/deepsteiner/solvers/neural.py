@@ -133,7 +133,7 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
     small = _Small(batch.points, options, batch.device)
     small.run(never())
-    packed = pack(batch.points.shape[1], small.sizes, small.steiner, small.edges)
+    packed = pack(batch.points.shape[1], *small.out)
     return BatchTrees(
         *refine_batch(batch.points, packed.steiner_start, packed.steiner, packed.edges)
     )
@@ -143,15 +143,21 @@ class _Small:
     """Instances of one size on their way through the kernel, in padded arrays."""
 
     def __init__(self, points: FloatArray, options: Options, device: Place) -> None:
-        count, n = points.shape[:2]
-        self.points = points
-        self.device = device
-        self.effort = EFFORTS[options.effort]
-        self.piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
+        from ..scoring.small_instance_kernels import Plan, Solved
+
+        (count, n, _), how = points.shape, EFFORTS[options.effort]
+        self.points, self.device = points, device
+        piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
+        self.plan = Plan(
+            how.largest, how.gaps, how.drop, piece, SMALL_WORK, SMALL_WIDEST, how.sweeps, how.pairs,
+            how.trials,
+        )  # fmt: skip
         self.weights = load_weights(options.model)
-        self.sizes = np.empty(count, dtype=np.int64)
-        self.steiner = np.empty((count, n, 2))
-        self.edges = np.empty((count, 2 * n, 2), dtype=np.int64)
+        self.out = Solved(
+            np.empty(count, dtype=np.int64),
+            np.empty((count, n, 2)),
+            np.empty((count, 2 * n, 2), dtype=np.int64),
+        )
 
     def run(self, stop: IntArray) -> None:
         """Solve all instances, on the threads given; in haste once stop[0] is set."""
@@ -159,36 +165,30 @@ class _Small:
             share(len(self.points), partial(self._solve, stop))
             return
         forward = forward_on(self.device, self.weights)
-        scored = ScoredLists(self.points, self.effort.largest, forward)
+        scored = ScoredLists(self.points, self.plan.largest, forward)
         share(len(self.points), partial(self._choose, stop, scored))
 
     def _choose(self, stop: IntArray, scored: ScoredLists, first: int, last: int) -> None:
         """Choose from the scored lists first..last."""
         from ..scoring.small_instance_kernels import decide
 
-        n, how = self.points.shape[1], self.effort
+        n, (sizes, steiner, edges) = self.points.shape[1], self.out
         for b in range(first, last):
-            given: list[Any] = [self.points[b], *scored[b][:5], how.gaps, how.drop, self.piece]
-            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, stop]
-            spots, links = decide(*given)
-            self.sizes[b] = n + len(spots)
-            self.steiner[b, : len(spots)], self.edges[b, : len(links)] = spots, links
+            spots, links = decide(*scored[b], self.plan, stop)
+            sizes[b] = n + len(spots)
+            steiner[b, : len(spots)], edges[b, : len(links)] = spots, links
 
     def _solve(self, stop: IntArray, first: int, last: int) -> None:
         """Solve the instances first..last by one kernel call."""
         from ..scoring.small_instance_kernels import solve_learned
 
-        how = self.effort
-        solve_learned(
-            self.points, self.sizes, self.steiner, self.edges, self.weights, how.largest, how.gaps,
-            how.drop, self.piece, how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST,
-            first, last, stop,
-        )  # fmt: skip
+        solve_learned(self.points, self.weights, self.plan, self.out, first, last, stop)
 
     def tree(self, run: Run) -> Tree:
         """Return the only instance's tree."""
-        size = int(self.sizes[0])
-        steiner, edges = self.steiner[0, : size - len(run.points)], self.edges[0, : size - 1]
+        size = int(self.out.sizes[0])
+        steiner = self.out.steiner[0, : size - len(run.points)]
+        edges = self.out.edges[0, : size - 1]
         steiner, edges = refine(run.points, steiner, edges)
         nodes = np.concatenate((run.points, steiner))
         run.monitor.report("done", 1, 1, lambda: tree_length(nodes, edges))

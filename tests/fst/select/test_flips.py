@@ -20,12 +20,12 @@ def framed(points):
 
 
 def scored(n, seed):
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.scoring.network_kernels import scores
-    from deepsteiner.scoring.small_instance_kernels import list_grown
 
     points = framed(np.random.default_rng(seed).random((n, 2)))
     listing = list_grown(points, 6)
-    return listing, scores(points, *listing, load_weights())[0]
+    return listing, scores(listing, load_weights())
 
 
 def completed(n, start, terminals, length, order, now, flips):
@@ -56,7 +56,7 @@ def completed(n, start, terminals, length, order, now, flips):
 def test_a_flip_against_a_slow_twin(n):
     from deepsteiner.fst.select.search.flip_kernels import _arrange, _flipped, price_keys
 
-    (start, terminals, length, _), logits = scored(n, n)
+    (_, start, terminals, length, _), logits = scored(n, n)
     m = len(length)
     order = np.argsort(price_keys(start, length, logits), kind="stable")
     spanning = np.arange(m) < n - 1
@@ -105,23 +105,28 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
 
 
 def test_a_choice_is_never_longer_than_its_greedy_start():
-    from deepsteiner.scoring.small_instance_kernels import choose, likely_start
+    from deepsteiner.scoring.small_instance_kernels import Plan, choose, likely_start
 
+    plan = Plan(6, False, 0.0, 0, 1e5, 1000, sweeps=1, pairs=0, trials=0)
     for seed in range(20):
-        (start, terminals, length, _), logits = scored(25, seed)
+        trees, logits = scored(25, seed)
+        length = trees.length
         noise = np.random.default_rng(seed).normal(0.0, 6.0, len(logits)).astype(np.float32)
         keep = np.ones(len(length), dtype=np.bool_)
-        begun, chosen = np.zeros_like(keep), np.zeros_like(keep)
-        likely_start(25, start, terminals, length, noise, keep.copy(), 4, begun)
-        choose(25, start, terminals, length, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen, never())
+        begun = likely_start(trees, noise, keep.copy())
+        chosen = choose(trees, noise, keep, plan, never())
         assert length[chosen].sum() <= length[begun].sum() * (1.0 + 1e-12)
 
 
 def test_pairs_across_gaps_have_a_common_neighbour_and_a_wide_gap():
     from deepsteiner.fst.enumerate.nearby.gap_kernels import WIDE, pairs_across_gaps
-    from deepsteiner.fst.enumerate.nearby.neighbour_kernels import ON_TWO, bottleneck_tree
-    from deepsteiner.fst.select.search.batch_kernels import neighbour_pairs
-    from deepsteiner.geometry.spanning_kernels import heaviest_between, prim
+    from deepsteiner.fst.enumerate.nearby.neighbour_kernels import (
+        ON_TWO,
+        bottleneck,
+        bottleneck_tree,
+    )
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import neighbour_pairs
+    from deepsteiner.geometry.spanning_kernels import prim
 
     rng = np.random.default_rng(3)
     points = framed(rng.random((4, 2))[rng.integers(4, size=30)] + rng.normal(0, 0.01, (30, 2)))
@@ -130,16 +135,16 @@ def test_pairs_across_gaps_have_a_common_neighbour_and_a_wide_gap():
     prim(points, tree)
     span = np.hypot(*(points[tree[:, 0]] - points[tree[:, 1]]).T)
     tree = tree[np.argsort(span, kind="stable")]
-    up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
+    bottlenecks = bottleneck_tree(points, tree)
     pairs = neighbour_pairs(points, tree)
-    wider = pairs_across_gaps(points, pairs, up, rank, weight)
+    wider = pairs_across_gaps(points, pairs, bottlenecks)
     apart = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
     near = np.where(np.eye(n, dtype=bool), np.inf, apart).min(axis=1)
     joined = np.zeros((n, n), dtype=bool)
     joined[pairs[:, 0], pairs[:, 1]] = joined[pairs[:, 1], pairs[:, 0]] = True
     wanted = {tuple(sorted(pair)) for pair in pairs.tolist()}
     for a, b in itertools.combinations(range(n), 2):
-        gap = weight[heaviest_between(a, b, up, rank)]
+        gap = bottleneck(a, b, bottlenecks)
         wide = gap >= WIDE * max(near[a], near[b]) and apart[a, b] <= ON_TWO * gap
         if wide and (joined[a] & joined[b]).any():
             wanted.add((a, b))
@@ -184,16 +189,18 @@ def test_no_solved_piece_has_more_than_a_third_of_the_points(n, kind, monkeypatc
 def test_small_pieces_are_at_most_a_third():
     for n in (3, 10, 20, 50, 150, 256):
         small = neural._Small(np.zeros((1, n, 2)), neural.Options(), "cpu")
-        assert small.piece <= n / 3
-        assert neural._Small(np.zeros((1, n, 2)), neural.Options(pieces="none"), "cpu").piece == 0
+        assert small.plan.piece <= n / 3
+        assert (
+            neural._Small(np.zeros((1, n, 2)), neural.Options(pieces="none"), "cpu").plan.piece == 0
+        )
 
 
 def test_regions_of_small_instances_keep_to_their_limit():
+    from deepsteiner.fst.select.exact.prune_kernels import incidence
     from deepsteiner.fst.select.search.region_kernels import nearby
-    from deepsteiner.scoring.small_instance_kernels import _at_terminals
 
-    (start, terminals, *_), _ = scored(60, 2)
-    at = _at_terminals(60, start, terminals)
+    (_, start, terminals, length, _), _ = scored(60, 2)
+    at = incidence(60, start, terminals, np.ones(len(length), dtype=np.bool_))
     stamp, members = np.full(60, -1, dtype=np.int64), np.empty(60, dtype=np.int64)
     for seed in range(60):
         assert nearby(start, terminals, *at, seed, 20, stamp, members) <= 20

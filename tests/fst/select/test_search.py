@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_small
 from deepsteiner.fst.select.search import (
-    batch_kernels,
     greedy_kernels,
     region_kernels,
     region_pass_kernels,
@@ -26,7 +26,7 @@ class Plain:
         rng = np.random.default_rng(seed)
         self.n = n
         self.points = 2.0 * rng.random((n, 2)) - 1.0
-        self.start, self.terminals, self.length, _ = batch_kernels.list_small(self.points, 5)
+        _, self.start, self.terminals, self.length, _ = list_small(self.points, 5)
         bounds = itertools.pairwise(self.start.tolist())
         self.sets = [set(self.terminals[a:b].tolist()) for a, b in bounds]
         self.trees = (self.start, self.terminals)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,6 +25,10 @@ from ....geometry.triangulation import PHASE, TILED_FROM
 from ....run.monitor import Monitor
 from ....run.slices import Workers
 from ....run.watch import Stopped, Watch
+
+if TYPE_CHECKING:
+    from .listing_kernels import Found
+    from .neighbour_kernels import Bottlenecks, ClosePairs
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
 _PRECISE = 1e-6
@@ -110,9 +114,9 @@ class Ground:
     points: FloatArray
     tree: IntArray
     tree_lengths: FloatArray
-    bottlenecks: tuple[IntArray, IntArray, FloatArray]
-    pairs: tuple[IntArray, FloatArray, IntArray, IntArray]
-    cross: tuple[IntArray, FloatArray, IntArray, IntArray]
+    bottlenecks: Bottlenecks
+    pairs: ClosePairs
+    cross: ClosePairs
 
 
 def survey(
@@ -134,9 +138,9 @@ def survey(
     lengths = np.hypot(difference[:, 0], difference[:, 1])
     order = np.argsort(lengths, kind="stable")
     tree = tree[order]
-    bottlenecks = kernels.bottleneck_tree(points, tree, np.arange(n - 1))
+    bottlenecks = kernels.bottleneck_tree(points, tree)
     parts = workers.map(
-        lambda first, last: kernels.pair_bounds(points, graph, *bottlenecks, first, last),
+        lambda first, last: kernels.pair_bounds(points, graph, bottlenecks, first, last),
         len(graph),
         8 * SLICE,
     )
@@ -145,8 +149,7 @@ def survey(
     close = []
     for most in (kernels.ON_ONE, kernels.ON_TWO) if limit is None else (limit,):
         keep = kernels.shortest_pairs(points, graph, stretch, most)
-        chosen, bounds = kernels.placed_pairs(n, graph, bound, keep)
-        close.append((chosen, bounds, *kernels.incident_pairs(n, chosen)))
+        close.append(kernels.placed_pairs(n, graph, bound, keep))
     return Ground(points, tree, lengths[order], bottlenecks, close[0], close[-1])
 
 
@@ -203,37 +206,33 @@ def list_trees(
     return wait("list", lambda: assembled(ground, found))
 
 
-def find_trees(
-    ground: Ground, workers: Workers, largest: int, tell: Tell
-) -> list[tuple[Any, Any, Any]]:
-    """Return (names, places, lengths) of the full Steiner trees in every slice."""
+def find_trees(ground: Ground, workers: Workers, largest: int, tell: Tell) -> list[Found]:
+    """Return the full Steiner trees of every slice."""
     from . import listing_kernels as kernels
     from .quint_kernels import list_quints
 
-    n, pairs = len(ground.points), ground.pairs[0]
-    scratch = workers.scratch(lambda: np.full(len(pairs), -1, dtype=np.int64))
-    head = (ground.points, *ground.pairs)
+    points, near, cross, tree = ground.points, ground.pairs, ground.cross, ground.bottlenecks
+    n, count = len(points), len(near.bound)
+    scratch = workers.scratch(lambda: np.full(count, -1, dtype=np.int64))
 
-    def triples(first: int, last: int) -> Any:
-        return kernels.list_triples(*head, *ground.bottlenecks, first, last)
+    def triples(first: int, last: int) -> Found:
+        return kernels.list_triples(points, near, tree, first, last)
 
-    def quads(first: int, last: int) -> Any:
-        stamp = scratch()
-        return kernels.list_quads(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+    def quads(first: int, last: int) -> Found:
+        return kernels.list_quads(points, near, cross, tree, scratch(), first, last)
 
-    def quints(first: int, last: int) -> Any:
-        stamp = scratch()
-        return list_quints(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+    def quints(first: int, last: int) -> Found:
+        return list_quints(points, near, cross, tree, scratch(), first, last)
 
     found = workers.map(triples, n, 4 * SLICE, tell, "trees of 3 terminals")
     if largest >= 4:
-        found += workers.map(quads, len(pairs), SLICE, tell, "trees of 4 terminals")
+        found += workers.map(quads, count, SLICE, tell, "trees of 4 terminals")
     if largest >= 5:
-        found += workers.map(quints, len(pairs), SLICE // 4, tell, "trees of 5 terminals")
+        found += workers.map(quints, count, SLICE // 4, tell, "trees of 5 terminals")
     return found
 
 
-def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> Listing:
+def assembled(ground: Ground, found: list[Found]) -> Listing:
     """Put the spanning-tree edges and what was found into one list."""
     from ...union_kernels import count_names, put_edges, put_trees
 

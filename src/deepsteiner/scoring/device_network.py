@@ -13,13 +13,13 @@ import numpy as np
 
 from ..core.device import Place, load_torch
 from ..core.points import Array, FloatArray
+from ..fst.enumerate.nearby.ground import TreeList
 from ..run.threads import share
 from .weights import Weights
 
 if TYPE_CHECKING:
     import torch
 
-    from ..fst.enumerate.nearby.small_listing_kernels import TreeList
     from .network_kernels import Described
 
 # A list, as the kernels describe it, to one logit for each tree.

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.points import Array
-from ..fst.enumerate.nearby.listing import Ground, Listing, Tell, assembled, find_trees
+from ..fst.enumerate.nearby.ground import Found, Ground, TreeList
+from ..fst.enumerate.nearby.listing import Listing, Tell, assembled, find_trees
 from ..run.slices import Workers
 from ..run.watch import Stopped, Watch
 from .device_network import Forward
 from .weights import Weights
 
 if TYPE_CHECKING:
-    from ..fst.enumerate.nearby.listing_kernels import Found
-    from ..fst.enumerate.nearby.small_listing_kernels import TreeList
     from .network_kernels import Described
 
 # Trees in one uninterrupted call, and terminals of the first tile: some 10 ms, on lattices 30.
@@ -49,20 +48,20 @@ def _grown(ground: Ground, workers: Workers, largest: int, tell: Tell, watch: Wa
     from ..fst.enumerate.nearby import sextet_kernels as growth
     from ..fst.enumerate.nearby import tile_kernels as tiles
 
-    n, points, tree, cross = len(ground.points), ground.points, ground.bottlenecks, ground.cross
-    own = watch.wait("pairs", lambda: kernels.terminal_rows(points))
+    n = len(ground.points)
+    own = watch.wait("pairs", lambda: kernels.terminal_rows(ground.points))
     scratch = workers.scratch(
         lambda: (np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32))
     )
 
     def grow(first: int, last: int) -> list[Found]:
-        thirds, rows = tiles.pairs_around(first, last, largest > 5, cross, ground.pairs)
+        thirds, rows = tiles.pairs_around(ground, first, last, largest > 5)
         pairs = kernels.grow_pairs(own, ground.pairs.ends[rows], ground.pairs.bound[rows])
-        branches = kernels.grow_branches(points, own, pairs, cross, tree)
+        branches = kernels.grow_branches(ground, own, pairs)
         at = tiles.by_third(thirds, branches.third, *scratch())
-        found = [growth.close_quints(points, tree, pairs, branches, at, first, last)]
+        found = [growth.close_quints(ground, pairs, branches, at, first, last)]
         if largest > 5:
-            found.append(growth.close_hexes(points, cross, tree, pairs, branches, at, first, last))
+            found.append(growth.close_hexes(ground, pairs, branches, at, first, last))
         return found
 
     phase = f"trees of {largest} terminals"
@@ -147,8 +146,6 @@ def _described(
 
 def _as_list(listing: Listing) -> TreeList:
     """Return a list as kernels take it."""
-    from ..fst.enumerate.nearby.small_listing_kernels import TreeList
-
     return TreeList(
         listing.points, listing.start, listing.terminals, listing.length, listing.steiner
     )

@@ -21,8 +21,8 @@ import numpy as np
 from numba import njit
 
 from ..core.points import Array
-from ..fst.enumerate.nearby.neighbour_kernels import Groups, grouped
-from ..fst.enumerate.nearby.small_listing_kernels import TreeList
+from ..fst.enumerate.nearby.ground import Groups, TreeList
+from ..fst.enumerate.nearby.neighbour_kernels import grouped
 from ..fst.select.search.greedy_kernels import complete, replaced_length
 from .vector_kernels import WIDTH, add_product, add_row
 from .weights import Weights

@@ -10,7 +10,8 @@ from numba import njit
 
 from ..core.points import Array
 from ..fst.enumerate.nearby.gap_kernels import with_trees_across_gaps
-from ..fst.enumerate.nearby.small_listing_kernels import TreeList, list_grown
+from ..fst.enumerate.nearby.ground import TreeList
+from ..fst.enumerate.nearby.small_listing_kernels import list_grown
 from ..fst.select.exact.blocks_kernels import solve_block, total_length
 from ..fst.select.exact.prune_kernels import (
     incidence,

@@ -32,7 +32,8 @@ from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from ..fst.enumerate.nearby.listing import Ground, Listing, list_trees, survey, triangulated
+from ..fst.enumerate.nearby.ground import Ground
+from ..fst.enumerate.nearby.listing import Listing, list_trees, survey, triangulated
 from ..fst.select.exact.concatenation import WAITING
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Pass, WindowSearch, first_choice

@@ -25,7 +25,8 @@ from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
 from ..core.trees import tree_length
-from ..fst.enumerate.nearby.listing import Ground, Listing, survey
+from ..fst.enumerate.nearby.ground import Ground
+from ..fst.enumerate.nearby.listing import Listing, survey
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Pass
 from ..geometry.relaxation import refine, refine_batch

@@ -68,9 +68,9 @@ def test_trees_of_four(seed):
 def quint_of(points: np.ndarray, quint: tuple[int, ...]) -> tuple[float, np.ndarray]:
     """The shortest tree ab|e|cd that the kernels close, without limits of any kind."""
     a, b, e, c, d = quint
-    shapes, far, best = np.empty((4, 8)), np.empty(4), (math.inf, np.empty(6))
+    shapes, best = np.empty((4, 8)), (math.inf, np.empty(6))
     ways = quint_kernels.branches(points, a, b, e, 1e9, 1e9, shapes)
-    quint_kernels.far_end(points, e, c, d, far)
+    far = quint_kernels.far_end(points, e, c, d)
     for way in range(ways):
         place = np.empty(6)
         total = quint_kernels.close_branch(points, np.array(quint), shapes, way, far, 1e9, place)

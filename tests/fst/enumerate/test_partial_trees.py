@@ -144,9 +144,7 @@ def test_branches_are_pairs_joined_by_a_third(around):
     own = partial_tree_kernels.terminal_rows(points)
     grown = partial_tree_kernels.grow_pairs(own, pairs, bound)
     two = grown.rows
-    branches = partial_tree_kernels.grow_branches(
-        points, own, grown, ground.cross, ground.bottlenecks
-    )
+    branches = partial_tree_kernels.grow_branches(ground, own, grown)
     rows, instead = branches.rows, branches.instead
     names = np.stack((branches.pair, branches.third, branches.right), axis=1)
     listed = {tuple(name): k for k, name in enumerate(names.tolist())}
@@ -284,12 +282,11 @@ def test_rows_of_six_are_measured_against_spanning_trees():
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_tiles_see_all_pairs_they_need(around, wide):
-    cross_at = around.ground.cross
     pair_at = around.ground.pairs
     near = {v: {u for u in range(around.n) if frozenset((u, v)) in around.cross}
             for v in range(around.n)}  # fmt: skip
     for first, last in ((0, 3), (4, 5), (0, around.n)):
-        thirds, rows = tile_kernels.pairs_around(first, last, wide, cross_at, pair_at)
+        thirds, rows = tile_kernels.pairs_around(around.ground, first, last, wide)
         expected = set(range(first, last))
         if wide:
             expected |= {u for v in expected for u in near[v]}

@@ -87,7 +87,7 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
     )
     from deepsteiner.fst.select.search.greedy_kernels import is_spanning
 
-    (start, terminals, length, _), logits = scored(n, 5)
+    (_, start, terminals, length, _), logits = scored(n, 5)
     keys, rank = price_keys(start, length, logits), doubt_order(logits)
     now = np.arange(len(length)) < n - 1
     totals = [length[now].sum()]

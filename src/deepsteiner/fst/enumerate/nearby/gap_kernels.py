@@ -12,18 +12,10 @@ from numba import njit
 from ....core.points import Array
 from ....geometry.spanning_kernels import squared_lengths
 from ...select.exact.prune_kernels import sorted_order
-from .listing_kernels import Found, list_quads, list_triples
-from .neighbour_kernels import (
-    ON_ONE,
-    ON_TWO,
-    Bottlenecks,
-    bottleneck,
-    bottleneck_tree,
-    close_pairs,
-    squared,
-    with_incidence,
-)
-from .small_listing_kernels import TreeList, extended, measured, neighbour_pairs
+from .ground import Bottlenecks, Found, TreeList
+from .listing_kernels import list_quads, list_triples
+from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck, bottleneck_tree, squared, with_incidence
+from .small_listing_kernels import extended, neighbour_pairs, with_close_pairs
 
 # A gap is wide where it is this many times the distance to the nearest terminal on either side.
 WIDE = 5.0
@@ -107,16 +99,15 @@ def with_trees_across_gaps(trees: TreeList, logits: Array) -> tuple[TreeList, Ar
     wider = pairs_across_gaps(points, pairs, tree)
     if wider.shape[0] == pairs.shape[0]:
         return trees, logits
-    graph = measured(points, wider, tree)
-    near, cross = close_pairs(n, graph, ON_ONE, MOST), close_pairs(n, graph, ON_TWO, MOST)
+    ground = with_close_pairs(points, edges, tree, wider, ON_ONE, ON_TWO, MOST)
     known = np.full(logits.size, -1, np.int64)
     for f in range(logits.size):
         if start[f + 1] - start[f] <= 4:
             known[f] = _key(n, terminals[start[f] : start[f + 1]])
     known.sort()
-    count = near.bound.size
-    triples = list_triples(points, near, tree, 0, n)
-    quads = list_quads(points, near, cross, tree, np.full(count, -1, np.int64), 0, count)
+    count = ground.pairs.bound.size
+    triples = list_triples(ground, 0, n)
+    quads = list_quads(ground, np.full(count, -1, np.int64), 0, count)
     wide = extended(extended(trees, _new_trees(n, known, triples)), _new_trees(n, known, quads))
     scores = np.full(wide.length.size, np.float32(DOUBTFUL))
     scores[: logits.size] = logits

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,10 +25,7 @@ from ....geometry.triangulation import PHASE, TILED_FROM
 from ....run.monitor import Monitor
 from ....run.slices import Workers
 from ....run.watch import Stopped, Watch
-
-if TYPE_CHECKING:
-    from .listing_kernels import Found
-    from .neighbour_kernels import Bottlenecks, ClosePairs
+from .ground import Found, Ground
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
 _PRECISE = 1e-6
@@ -101,22 +98,6 @@ class Listing:
             np.concatenate((self.steiner, places)),
             np.concatenate((self.edges, links)),
         )
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Terminals with their spanning tree, bottleneck distances and close pairs.
-
-    ``pairs`` may share a Steiner point, ``cross`` may hang on adjacent ones; both come with
-    their bottleneck distances and with the numbers of the pairs at every terminal.
-    """
-
-    points: FloatArray
-    tree: IntArray
-    tree_lengths: FloatArray
-    bottlenecks: Bottlenecks
-    pairs: ClosePairs
-    cross: ClosePairs
 
 
 def survey(
@@ -211,18 +192,17 @@ def find_trees(ground: Ground, workers: Workers, largest: int, tell: Tell) -> li
     from . import listing_kernels as kernels
     from .quint_kernels import list_quints
 
-    points, near, cross, tree = ground.points, ground.pairs, ground.cross, ground.bottlenecks
-    n, count = len(points), len(near.bound)
+    n, count = len(ground.points), len(ground.pairs.bound)
     scratch = workers.scratch(lambda: np.full(count, -1, dtype=np.int64))
 
     def triples(first: int, last: int) -> Found:
-        return kernels.list_triples(points, near, tree, first, last)
+        return kernels.list_triples(ground, first, last)
 
     def quads(first: int, last: int) -> Found:
-        return kernels.list_quads(points, near, cross, tree, scratch(), first, last)
+        return kernels.list_quads(ground, scratch(), first, last)
 
     def quints(first: int, last: int) -> Found:
-        return list_quints(points, near, cross, tree, scratch(), first, last)
+        return list_quints(ground, scratch(), first, last)
 
     found = workers.map(triples, n, 4 * SLICE, tell, "trees of 3 terminals")
     if largest >= 4:

@@ -6,13 +6,13 @@ With four terminals a, b, c, d the first Steiner point joins a and b, the second
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .neighbour_kernels import Bottlenecks, ClosePairs, bottleneck, squared
+from .ground import ClosePairs, Found, Ground
+from .neighbour_kernels import bottleneck, squared
 
 HALF_ROOT3 = 0.5 * math.sqrt(3.0)
 ROUNDING = 1e-9
@@ -20,19 +20,6 @@ ROUNDING = 1e-9
 # in the modules of larger trees, is several smaller trees over the same terminals (links along the
 # spanning tree, a smaller full tree and a link), so no two trees can rule out each other.
 STRICT = 1.0 - 1e-10
-
-
-class Found(NamedTuple):
-    """Full Steiner trees of k terminals, one a row; their Steiner points form paths.
-
-    names: (m, k), the terminals in the order in which they hang on the path.
-    places: (m, 2 k - 4), x and y of the Steiner points along the path.
-    length: (m,).
-    """
-
-    names: Array
-    places: Array
-    length: Array
 
 
 @njit(cache=True, nogil=True)
@@ -96,13 +83,12 @@ def triple_place(points: Array, a: int, b: int, c: int, place: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def list_triples(
-    points: Array, near: ClosePairs, tree: Bottlenecks, first: int, last: int
-) -> Found:
+def list_triples(ground: Ground, first: int, last: int) -> Found:
     """Return the full trees of three terminals around first..last-1.
 
     A triple is met from each terminal that is paired with both others; the lowest one lists it.
     """
+    points, near = ground.points, ground.pairs
     ends, bound, start, rows = near
     found, count = room_for(2 * (last - first) + 8, 3), 0
     names, place = np.empty(3, np.int64), np.empty(2)
@@ -118,7 +104,7 @@ def list_triples(
                 total = triple_length(p, squared(points, b, c), r)
                 if total >= (bound[one] + bound[two]) * STRICT:
                     continue
-                other = bottleneck(a, c, tree)
+                other = bottleneck(a, c, ground.bottlenecks)
                 if r > 3.0 * (1.0 + ROUNDING) * other * other:
                     continue
                 longest = max(bound[one], bound[two], other)
@@ -143,30 +129,32 @@ def paired(a: int, b: int, pairs: ClosePairs) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _side(points: Array, a: int, b: int, c: int) -> float:
+def side(points: Array, a: int, b: int, c: int) -> float:
     """Positive where c lies left of the line from a to b."""
     dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
     return float(dx * (points[c, 1] - points[a, 1]) - dy * (points[c, 0] - points[a, 0]))
 
 
 @njit(cache=True, nogil=True)
+def equilateral(points: Array, a: int, b: int, height: float) -> tuple[float, float, float, float]:
+    """Return the equilateral point of ab, and the way to it from the middle of ab.
+
+    It lies left of the line from a to b for a height of HALF_ROOT3, right of it for -HALF_ROOT3.
+    """
+    hx, hy = -height * (points[b, 1] - points[a, 1]), height * (points[b, 0] - points[a, 0])
+    mx, my = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
+    return mx + hx, my + hy, hx, hy
+
+
+@njit(cache=True, nogil=True)
 def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place: Array) -> float:
     """Length of the full Steiner tree ab|cd if it exists and is below the limit, else infinity."""
-    c_side, d_side = _side(points, a, b, c), _side(points, a, b, d)
-    if c_side * d_side <= 0.0:
+    c_side, a_side = side(points, a, b, c), side(points, c, d, a)
+    if c_side * side(points, a, b, d) <= 0.0 or a_side * side(points, c, d, b) <= 0.0:
         return np.inf
-    a_side = _side(points, c, d, a)
-    if a_side * _side(points, c, d, b) <= 0.0:
-        return np.inf
-    height = -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3
-    dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
-    mx, my = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
-    hx, hy = -height * dy, height * dx  # from the middle of ab to its equilateral point
-    height = -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3
-    dx, dy = points[d, 0] - points[c, 0], points[d, 1] - points[c, 1]
-    nx, ny = 0.5 * (points[c, 0] + points[d, 0]), 0.5 * (points[c, 1] + points[d, 1])
-    gx, gy = -height * dy, height * dx
-    lx, ly = nx + gx - mx - hx, ny + gy - my - hy
+    px, py, hx, hy = equilateral(points, a, b, -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3)
+    qx, qy, gx, gy = equilateral(points, c, d, -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3)
+    lx, ly = qx - px, qy - py
     square = lx * lx + ly * ly
     if square >= limit * limit or square == 0.0:
         return np.inf
@@ -175,8 +163,8 @@ def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place
     two = 4.0 / 3.0 * (gx * lx + gy * ly) / square
     if one <= 0.0 or two <= 0.0 or one + two >= 1.0:
         return np.inf
-    sx, sy = mx + hx + one * lx, my + hy + one * ly
-    tx, ty = nx + gx - two * lx, ny + gy - two * ly
+    sx, sy = px + one * lx, py + one * ly
+    tx, ty = qx - two * lx, qy - two * ly
     line = math.sqrt(square)
     total = (1.0 - one - two) * line
     total += distance(points, a, sx, sy) + distance(points, b, sx, sy)
@@ -204,12 +192,12 @@ def three_otherwise(
 
 
 @njit(cache=True, nogil=True)
-def bounds_among(names: Array, tree: Bottlenecks) -> Array:
+def bounds_among(ground: Ground, names: Array) -> Array:
     """Return the bottleneck distances between the terminals of a tree."""
     bounds = np.zeros((names.size, names.size))
     for i in range(names.size):
         for j in range(i):
-            bounds[i, j] = bounds[j, i] = bottleneck(names[i], names[j], tree)
+            bounds[i, j] = bounds[j, i] = bottleneck(names[i], names[j], ground.bottlenecks)
     return bounds
 
 
@@ -242,11 +230,9 @@ def edges_fit(points: Array, names: Array, place: Array, bounds: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def quad_is_useful(
-    points: Array, quad: Array, place: Array, total: float, tree: Bottlenecks
-) -> bool:
+def quad_is_useful(ground: Ground, quad: Array, place: Array, total: float) -> bool:
     """Whether no edge exceeds a bottleneck and no smaller trees over the same terminals win."""
-    bounds = bounds_among(quad, tree)
+    points, bounds = ground.points, bounds_among(ground, quad)
     if not edges_fit(points, quad, place, bounds):
         return False
     for i in range(4):
@@ -261,22 +247,15 @@ def quad_is_useful(
 
 
 @njit(cache=True, nogil=True)
-def list_quads(
-    points: Array,
-    near: ClosePairs,
-    cross: ClosePairs,
-    tree: Bottlenecks,
-    stamp: Array,
-    first: int,
-    last: int,
-) -> Found:
+def list_quads(ground: Ground, stamp: Array, first: int, last: int) -> Found:
     """Return the full trees of four terminals at pairs first..last-1.
 
     Two pairs are tried together where a cross pair joins them; the lower one lists them. `stamp`
     is a scratch array of -1, one for each pair.
     """
-    ends, bound, start, rows = near
-    cross_ends, cross_bound, cross_start, cross_rows = cross
+    points = ground.points
+    ends, bound, start, rows = ground.pairs
+    cross_ends, cross_bound, cross_start, cross_rows = ground.cross
     found, count = room_for(last - first + 8, 4), 0
     quad, place = np.empty(4, np.int64), np.empty(4)
     for pair in range(first, last):
@@ -298,7 +277,7 @@ def list_quads(
                     if total == np.inf:
                         continue
                     quad[0], quad[1], quad[2], quad[3] = a, b, c, d
-                    if quad_is_useful(points, quad, place, total, tree):
+                    if quad_is_useful(ground, quad, place, total):
                         found = kept(found, count, quad, place, total)
                         count += 1
     return first_rows(found, count)

@@ -8,7 +8,6 @@ Steiner point are therefore at most sqrt(3) bottlenecks apart.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -16,6 +15,7 @@ from numba import njit
 from ....core.points import Array
 from ....geometry.spanning_kernels import heaviest_between, merge_tree, squared_lengths
 from ...select.exact.prune_kernels import sorted_order
+from .ground import Bottlenecks, ClosePairs, Groups
 
 # Pairs kept at a terminal.
 MOST = 12
@@ -25,52 +25,6 @@ ON_TWO = math.sqrt(7.0) * (1.0 + 1e-9)
 # How many bottlenecks they are apart in shortest trees, rare pairs between clusters aside: see
 # benchmarks/close_pairs.py.
 CLOSE = 1.4
-
-
-class Bottlenecks(NamedTuple):
-    """The minimum spanning tree in the order in which its edges join parts: see `merge_tree`.
-
-    up, rank: the merge tree over the terminals.
-    length: that of every edge, by length, and infinity.
-    """
-
-    up: Array
-    rank: Array
-    length: Array
-
-
-class ClosePairs(NamedTuple):
-    """Pairs of terminals that may be in one small full Steiner tree.
-
-    ends: (m, 2), the terminals of each pair.
-    bound: their bottleneck distances.
-    first, rows: the pairs at terminal v are ``rows[first[v] : first[v + 1]]``.
-    """
-
-    ends: Array
-    bound: Array
-    first: Array
-    rows: Array
-
-
-class Groups(NamedTuple):
-    """Numbers in groups: group k is ``items[first[k] : first[k + 1]]``."""
-
-    first: Array
-    items: Array
-
-
-class Neighbours(NamedTuple):
-    """All pairs of neighbours, from which close ones are chosen.
-
-    ends: (m, 2), the terminals of each pair.
-    bound: their bottleneck distances.
-    stretch: how many of these they are apart.
-    """
-
-    ends: Array
-    bound: Array
-    stretch: Array
 
 
 @njit(cache=True, nogil=True)
@@ -113,23 +67,23 @@ def pair_bounds(
 
 
 @njit(cache=True, nogil=True)
-def close_pairs(n: int, graph: Neighbours, limit: float, most: int) -> ClosePairs:
+def close_pairs(
+    n: int, pairs: Array, bound: Array, stretch: Array, limit: float, most: int
+) -> ClosePairs:
     """Return the pairs within a stretch, at most so many at a terminal.
 
     The first ones stay, so give them by length. Only stars (a hub inside a circle) have more; their
     time would grow quadratically.
     """
-    degree = np.zeros(n, np.int64)
-    ends, bound = np.empty_like(graph.ends), np.empty_like(graph.bound)
-    count = 0
+    degree, keep = np.zeros(n, np.int64), np.zeros(bound.size, np.bool_)
     for k in range(bound.size):
-        a, b = graph.ends[k, 0], graph.ends[k, 1]
-        if graph.stretch[k] <= limit and max(degree[a], degree[b]) < most:
+        a, b = pairs[k, 0], pairs[k, 1]
+        if stretch[k] <= limit and max(degree[a], degree[b]) < most:
             degree[a] += 1
             degree[b] += 1
-            ends[count, 0], ends[count, 1], bound[count] = a, b, graph.bound[k]
-            count += 1
-    return with_incidence(n, ends[:count].copy(), bound[:count].copy())
+            keep[k] = True
+    kept = np.flatnonzero(keep)
+    return with_incidence(n, pairs[kept], bound[kept])
 
 
 @njit(cache=True, nogil=True)

@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .listing_kernels import HALF_ROOT3, ROUNDING, three_otherwise
-from .neighbour_kernels import Bottlenecks, ClosePairs
+from .ground import Ground
+from .listing_kernels import HALF_ROOT3, ROUNDING, side, three_otherwise
 from .quint_kernels import MIDDLES, middles
 
 WIDTH = 8
@@ -186,8 +186,8 @@ def grow_pairs(own: Array, ends: Array, bound: Array) -> GrownPairs:
     """Return the partial trees of pairs; `own` are those of the terminals."""
     rows = np.zeros((2 * bound.size, WIDTH))
     for p in range(bound.size):
-        for side in range(2):
-            join(rows, 2 * p + side, own, ends[p, side], own, ends[p, 1 - side], bound[p])
+        for s in range(2):
+            join(rows, 2 * p + s, own, ends[p, s], own, ends[p, 1 - s], bound[p])
     return GrownPairs(ends, bound, rows)
 
 
@@ -218,16 +218,14 @@ def _is_short(points: Array, rows: Array, r: int, a: int, b: int, e: int, instea
 
 
 @njit(cache=True, nogil=True)
-def grow_branches(
-    points: Array, own: Array, pairs: GrownPairs, cross: ClosePairs, tree: Bottlenecks
-) -> Branches:
+def grow_branches(ground: Ground, own: Array, pairs: GrownPairs) -> Branches:
     """Return the branches of pairs and their cross neighbours; `own` are the terminals' rows."""
     room = 8 * pairs.bound.size + 64
     while True:  # until there is room for all of them
         rows, instead = np.empty((room, WIDTH)), np.empty(room)
         names = np.empty((3, room), np.int64)
         found = Branches(rows, names[0], names[1], names[2], instead)
-        count = _fill_branches(points, own, pairs, cross, tree, found)
+        count = _fill_branches(ground, own, pairs, found)
         if count >= 0:
             pair, third, right = names[0, :count], names[1, :count], names[2, :count]
             return Branches(rows[:count], pair, third, right, instead[:count])
@@ -235,41 +233,25 @@ def grow_branches(
 
 
 @njit(cache=True, nogil=True)
-def _left_of(points: Array, a: int, b: int, e: int) -> bool:
-    """Whether e lies to the left of the way from a to b."""
-    ax, ay = points[a, 0], points[a, 1]
-    return bool(
-        (points[b, 0] - ax) * (points[e, 1] - ay) > (points[b, 1] - ay) * (points[e, 0] - ax)
-    )
-
-
-@njit(cache=True, nogil=True)
-def _fill_branches(
-    points: Array,
-    own: Array,
-    pairs: GrownPairs,
-    cross: ClosePairs,
-    tree: Bottlenecks,
-    found: Branches,
-) -> int:
+def _fill_branches(ground: Ground, own: Array, pairs: GrownPairs, found: Branches) -> int:
     """Write the branches; return how many, or -1 where there is no room for all.
 
     Arrays that grow inside the loop would make the compiler count references in it.
     """
     around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
-    ends, bound, two = pairs
-    rows, pair, third, side, instead = found
+    points, (ends, bound, two) = ground.points, pairs
+    rows, pair, third, on_right, instead = found
     count = 0
     for p in range(bound.size):
         a, b = ends[p, 0], ends[p, 1]
-        near = middles(a, b, cross, tree, around, reach)
+        near = middles(ground, a, b, around, reach)
         if count + 2 * near > instead.size:
             return -1
         for k in range(near):
             e, most = around[k], min(reach[k, 0], reach[k, 1])
             other = -1.0
             # The open edge turns by 60 degrees towards e, so e lies on its side of the pair.
-            r = 2 * p + (1 if _left_of(points, a, b, e) else 0)
+            r = 2 * p + (1 if side(points, a, b, e) > 0.0 else 0)
             if two[r, 4] == 0.0 and two[r, 5] == 0.0:
                 continue
             for right in range(2):
@@ -282,7 +264,7 @@ def _fill_branches(
                 if other < 0.0:
                     other = three_otherwise(points, a, b, e, bound[p], reach[k, 1], reach[k, 0])
                 if _is_short(points, rows, count, a, b, e, other):
-                    pair[count], third[count], side[count] = r, e, right
+                    pair[count], third[count], on_right[count] = r, e, right
                     instead[count] = other
                     count += 1
     return count

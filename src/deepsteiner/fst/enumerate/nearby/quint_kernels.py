@@ -12,34 +12,34 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
+from .ground import Found, Ground
 from .listing_kernels import (
     HALF_ROOT3,
     ROUNDING,
     STRICT,
-    Found,
     bounds_among,
     distance,
     edges_fit,
+    equilateral,
     first_rows,
     gap_bound,
     kept,
     paired,
     quad_tree,
     room_for,
+    side,
     three_otherwise,
 )
-from .neighbour_kernels import Bottlenecks, ClosePairs, bottleneck
+from .neighbour_kernels import bottleneck, squared
 
 # Terminals tried as the middle one of a pair's branches.
 MIDDLES = 24
 
 
 @njit(cache=True, nogil=True)
-def middles(
-    a: int, b: int, cross: ClosePairs, tree: Bottlenecks, around: Array, reach: Array
-) -> int:
+def middles(ground: Ground, a: int, b: int, around: Array, reach: Array) -> int:
     """Write the cross neighbours of a pair, their bottleneck distances to both; return how many."""
-    ends, _, first, rows = cross
+    tree, (ends, _, first, rows) = ground.bottlenecks, ground.cross
     count = 0
     for u in (a, b):
         for k in range(first[u], first[u + 1]):
@@ -56,31 +56,23 @@ def middles(
 
 @njit(cache=True, nogil=True)
 def branch(
-    points: Array,
-    a: int,
-    b: int,
-    e: int,
-    side: float,
-    turn: float,
-    bound: float,
-    reach: float,
-    shape: Array,
+    points: Array, a: int, b: int, e: int, way: int, bound: float, reach: float, shape: Array
 ) -> bool:
     """Write a branch's shape if some Steiner point of it may be reached: see `close_branch`.
 
     Seen from the equilateral point of ab, the middle Steiner point lies between a and b, and
-    between e and 60 degrees beside it, less where e's own edge may not be longer than `reach`.
+    between e and 60 degrees beside it, less where e's own edge may not be longer than `reach`. The
+    `way` (0 to 3) says on which side of ab that point is, and on which side of e.
     """
-    dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
-    hx, hy = -side * HALF_ROOT3 * dy, side * HALF_ROOT3 * dx
-    px = 0.5 * (points[a, 0] + points[b, 0]) + hx
-    py = 0.5 * (points[a, 1] + points[b, 1]) + hy
+    turn = 1.0 - (way & 2)
+    px, py, hx, hy = equilateral(points, a, b, (1.0 - 2.0 * (way & 1)) * HALF_ROOT3)
+    apart = math.sqrt(squared(points, a, b))
     ex, ey = points[e, 0] - px, points[e, 1] - py
     far = math.sqrt(ex * ex + ey * ey)
     # The edge of e is at most `reach` long. So is the one between the two Steiner points, and the
     # edges of a and b together are at most 2 / sqrt(3) times as long as ab; nor can these three
     # edges be longer than the bottlenecks that would replace them.
-    most = reach + min(bound, math.sqrt(4.0 / 3.0 * (dx * dx + dy * dy)))
+    most = reach + min(bound, apart / HALF_ROOT3)
     if far == 0.0 or far * far > (most * most + reach * reach + most * reach) * (1.0 + ROUNDING):
         return False
     sine = min(HALF_ROOT3, reach * HALF_ROOT3 / far)
@@ -88,8 +80,8 @@ def branch(
     half_sin = 0.5 * sine / half_cos
     # The middle of the directions that e allows, against the middle of the pair's wedge.
     mx, my = half_cos * ex + turn * half_sin * ey, half_cos * ey - turn * half_sin * ex
-    wedge = HALF_ROOT3 * math.sqrt(dx * dx + dy * dy)
-    if -(mx * hx + my * hy) < (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * wedge:
+    least = (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * HALF_ROOT3 * apart
+    if -(mx * hx + my * hy) < least:
         return False
     shape[0], shape[1], shape[2], shape[3] = px, py, hx, hy
     # The equilateral point of (p, e), and the way from the middle of p and e to it.
@@ -106,32 +98,33 @@ def branches(
     """Write the shapes of the branches of ab and e, of both sides and turns; return how many."""
     count = 0
     for way in range(4):
-        side, turn = 1.0 - 2.0 * (way & 1), 1.0 - (way & 2)
-        if branch(points, a, b, e, side, turn, bound, reach, shapes[count]):
+        if branch(points, a, b, e, way, bound, reach, shapes[count]):
             count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def far_end(points: Array, e: int, c: int, d: int, far: Array) -> None:
-    """Write the equilateral point of cd away from e, and the way to it from the middle of cd."""
-    dx, dy = points[d, 0] - points[c, 0], points[d, 1] - points[c, 1]
-    side = dx * (points[e, 1] - points[c, 1]) - dy * (points[e, 0] - points[c, 0])
-    height = -HALF_ROOT3 if side > 0.0 else HALF_ROOT3
-    far[2], far[3] = -height * dy, height * dx
-    far[0] = 0.5 * (points[c, 0] + points[d, 0]) + far[2]
-    far[1] = 0.5 * (points[c, 1] + points[d, 1]) + far[3]
+def far_end(points: Array, e: int, c: int, d: int) -> tuple[float, float, float, float]:
+    """Return the equilateral point of cd away from e, and the way to it from the middle of cd."""
+    left = side(points, c, d, e) > 0.0
+    return equilateral(points, c, d, -HALF_ROOT3 if left else HALF_ROOT3)
 
 
 @njit(cache=True, nogil=True)
 def close_branch(
-    points: Array, quint: Array, shapes: Array, way: int, far: Array, limit: float, place: Array
+    points: Array,
+    quint: Array,
+    shapes: Array,
+    way: int,
+    far: tuple[float, float, float, float],
+    limit: float,
+    place: Array,
 ) -> float:
     """Length of the full tree ab|e|cd if it exists and is below the limit, else infinity.
 
     Row `way` of `shapes` holds the equilateral point p of ab, the way to it from the middle of ab,
     the equilateral point of (p, e), and the way to that from the middle of p and e; `far` is what
-    `far_end` writes.
+    `far_end` returns.
     """
     lx, ly = far[0] - shapes[way, 4], far[1] - shapes[way, 5]
     square = lx * lx + ly * ly
@@ -161,11 +154,9 @@ def close_branch(
 
 
 @njit(cache=True, nogil=True)
-def quint_is_useful(
-    points: Array, quint: Array, place: Array, total: float, tree: Bottlenecks
-) -> bool:
+def quint_is_useful(ground: Ground, quint: Array, place: Array, total: float) -> bool:
     """Whether no edge exceeds a bottleneck and no smaller trees over the same terminals win."""
-    bounds, three = bounds_among(quint, tree), np.empty(32)
+    points, bounds, three = ground.points, bounds_among(ground, quint), np.empty(32)
     if not edges_fit(points, quint, place, bounds):
         return False
     for i in range(5):
@@ -210,32 +201,21 @@ def _four_and_one(points: Array, quint: Array, total: float, bounds: Array) -> b
 
 
 @njit(cache=True, nogil=True)
-def list_quints(
-    points: Array,
-    near: ClosePairs,
-    cross: ClosePairs,
-    tree: Bottlenecks,
-    stamp: Array,
-    first: int,
-    last: int,
-) -> Found:
+def list_quints(ground: Ground, stamp: Array, first: int, last: int) -> Found:
     """Return the full trees of five terminals at pairs first..last-1.
 
     The middle terminal is a cross neighbour of the first pair, and a cross pair leads on to the
     second one. `stamp` is a scratch array, one number for each pair, at first -1.
     """
-    ends, bound, start, rows = near
+    points, cross = ground.points, ground.cross
+    ends, bound, start, rows = ground.pairs
     cross_ends, cross_bound, cross_start, cross_rows = cross
     found, count = room_for((last - first) // 4 + 8, 5), 0
-    quint, around, reach = (
-        np.empty(5, np.int64),
-        np.empty(MIDDLES, np.int64),
-        np.empty((MIDDLES, 2)),
-    )
-    shapes, far, place = np.empty((4, 8)), np.empty(4), np.empty(6)
+    around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
+    quint, shapes, place = np.empty(5, np.int64), np.empty((4, 8)), np.empty(6)
     for pair in range(first, last):
         a, b = ends[pair, 0], ends[pair, 1]
-        for index in range(middles(a, b, cross, tree, around, reach)):
+        for index in range(middles(ground, a, b, around, reach)):
             e, to_a, to_b = around[index], reach[index, 0], reach[index, 1]
             ways = branches(points, a, b, e, bound[pair], min(to_a, to_b), shapes)
             if ways == 0:
@@ -257,14 +237,14 @@ def list_quints(
                         stamp[other] = mark
                         limit = (own + bound[other] + cross_bound[link]) * STRICT
                         quint[3], quint[4] = c, d
-                        far_end(points, e, c, d, far)
+                        far = far_end(points, e, c, d)
                         for way in range(ways):
                             total = close_branch(points, quint, shapes, way, far, limit, place)
                             if total == np.inf:
                                 continue
                             if other < pair and (paired(c, e, cross) or paired(d, e, cross)):
                                 continue  # listed from the other pair
-                            if quint_is_useful(points, quint, place, total, tree):
+                            if quint_is_useful(ground, quint, place, total):
                                 found = kept(found, count, quint, place, total)
                                 count += 1
     return first_rows(found, count)

@@ -9,17 +9,8 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .listing_kernels import (
-    HALF_ROOT3,
-    STRICT,
-    Found,
-    bounds_among,
-    edges_fit,
-    first_rows,
-    kept,
-    room_for,
-)
-from .neighbour_kernels import Bottlenecks, ClosePairs, Groups
+from .ground import Found, Ground, Groups
+from .listing_kernels import HALF_ROOT3, STRICT, bounds_among, edges_fit, first_rows, kept, room_for
 from .partial_tree_kernels import Branches, GrownPairs, closed_length, place_end
 from .quint_kernels import quint_is_useful
 
@@ -44,9 +35,8 @@ def _pair_of(ends: Array, r: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def close_quints(
-    points: Array, tree: Bottlenecks, pairs: GrownPairs, branches: Branches, by_third: Groups,
-    first: int, last: int,
-) -> Found:  # fmt: skip
+    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Groups, first: int, last: int
+) -> Found:
     """Return the full trees of five terminals around the terminals first..last-1.
 
     Both ends of such a tree are branches with the same third terminal, which one of them has on
@@ -78,7 +68,7 @@ def close_quints(
                 _place_branch(pairs, branches, k, ux, uy, place, 0, 2)
                 place_end(two, end, -ux, -uy, place, 4)
                 quint[0], quint[1], quint[2], quint[3], quint[4] = a, b, e, c, d
-                if quint_is_useful(points, quint, place, total, tree):
+                if quint_is_useful(ground, quint, place, total):
                     found = kept(found, count, quint, place, total)
                     count += 1
     return first_rows(found, count)
@@ -86,15 +76,14 @@ def close_quints(
 
 @njit(cache=True, nogil=True)
 def close_hexes(
-    points: Array, cross: ClosePairs, tree: Bottlenecks, pairs: GrownPairs, branches: Branches,
-    by_third: Groups, first: int, last: int,
-) -> Found:  # fmt: skip
+    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Groups, first: int, last: int
+) -> Found:
     """Return the full trees of six terminals: two branches.
 
     Their third terminals, the first of which is one of first..last-1, are cross neighbours.
     """
     ends, rows, pair, instead = pairs.ends, branches.rows, branches.pair, branches.instead
-    cross_ends, cross_bound, cross_at, cross_rows = cross
+    cross_ends, cross_bound, cross_at, cross_rows = ground.cross
     at, on = by_third
     found, count = room_for((last - first) // 4 + 16, 6), 0
     six, place = np.empty(6, np.int64), np.empty(8)
@@ -121,8 +110,10 @@ def close_hexes(
                     _place_branch(pairs, branches, k, ux, uy, place, 0, 2)
                     _place_branch(pairs, branches, m, -ux, -uy, place, 6, 4)
                     six[0], six[1], six[2], six[3], six[4], six[5] = a, b, e, f, c, d
-                    bounds = bounds_among(six, tree)
-                    if edges_fit(points, six, place, bounds) and total < _spanned(bounds) * STRICT:
+                    bounds = bounds_among(ground, six)
+                    if not edges_fit(ground.points, six, place, bounds):
+                        continue
+                    if total < _spanned(bounds) * STRICT:
                         found = kept(found, count, six, place, total)
                         count += 1
     return first_rows(found, count)

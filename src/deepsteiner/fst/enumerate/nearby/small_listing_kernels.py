@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 
@@ -11,15 +9,13 @@ from ....core.points import Array
 from ....geometry.gift_wrapping_kernels import triangulate
 from ....geometry.spanning_kernels import prim, squared_lengths
 from ...select.exact.prune_kernels import sorted_order
-from .listing_kernels import Found, list_quads, list_triples
+from .ground import Bottlenecks, Found, Ground, TreeList
+from .listing_kernels import list_quads, list_triples
 from .neighbour_kernels import (
     CLOSE,
     MOST,
     ON_ONE,
     ON_TWO,
-    Bottlenecks,
-    ClosePairs,
-    Neighbours,
     bottleneck_tree,
     close_pairs,
     grouped,
@@ -28,22 +24,6 @@ from .neighbour_kernels import (
 from .partial_tree_kernels import grow_branches, grow_pairs, terminal_rows
 from .quint_kernels import list_quints
 from .sextet_kernels import close_hexes, close_quints
-
-
-class TreeList(NamedTuple):
-    """`FullTrees` whose Steiner points form paths, as kernels take them.
-
-    points: (n, 2), the terminals.
-    start, terminals: tree f joins ``terminals[start[f] : start[f + 1]]``.
-    length: that of every tree.
-    steiner: the Steiner points of tree f begin at row ``start[f] - 2 * f``.
-    """
-
-    points: Array
-    start: Array
-    terminals: Array
-    length: Array
-    steiner: Array
 
 
 @njit(cache=True, nogil=True)
@@ -80,48 +60,49 @@ def neighbour_pairs(points: Array, tree: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def measured(points: Array, pairs: Array, tree: Bottlenecks) -> Neighbours:
-    """Return pairs with their bottleneck distances and stretches."""
-    bound, stretch = pair_bounds(points, pairs, tree, 0, pairs.shape[0])
-    return Neighbours(pairs, bound, stretch)
+def with_close_pairs(
+    points: Array, edges: Array, tree: Bottlenecks, graph: Array, one: float, two: float, most: int
+) -> Ground:
+    """Return the ground of a spanning tree and of neighbours, given by length.
+
+    Terminals on one Steiner point are at most `one` bottlenecks apart, on adjacent ones at most
+    `two`; at a terminal there are at most so many pairs of either kind.
+    """
+    n = points.shape[0]
+    bound, stretch = pair_bounds(points, graph, tree, 0, graph.shape[0])
+    near = close_pairs(n, graph, bound, stretch, one, most)
+    cross = near if one == two else close_pairs(n, graph, bound, stretch, two, most)
+    return Ground(points, edges, tree.length[: n - 1], tree, near, cross)
 
 
 @njit(cache=True, nogil=True)
-def begun(points: Array) -> tuple[TreeList, Bottlenecks, Neighbours]:
-    """Return the list of the spanning tree's edges by length, its bottlenecks, and neighbours."""
-    n = points.shape[0]
-    edges = np.empty((n - 1, 2), np.int64)
+def survey(points: Array, one: float, two: float) -> Ground:
+    """Return what the list of a small instance is made from: see `with_close_pairs`."""
+    edges = np.empty((points.shape[0] - 1, 2), np.int64)
     prim(points, edges)
     edges = edges[sorted_order(squared_lengths(points, edges))]
-    tree = bottleneck_tree(points, edges)
-    graph = measured(points, neighbour_pairs(points, edges), tree)
-    nothing = np.empty((0, 2))
-    trees = TreeList(points, 2 * np.arange(n), edges.ravel(), tree.length[: n - 1], nothing)
-    return trees, tree, graph
+    graph, tree = neighbour_pairs(points, edges), bottleneck_tree(points, edges)
+    return with_close_pairs(points, edges, tree, graph, one, two, MOST)
 
 
 @njit(cache=True, nogil=True)
-def with_small_trees(
-    trees: TreeList, near: ClosePairs, cross: ClosePairs, tree: Bottlenecks
-) -> TreeList:
-    """Return a list with the full trees of three and four terminals added."""
-    points, count = trees.points, near.bound.size
-    stamp = np.full(count, -1, np.int64)
-    trees = extended(trees, list_triples(points, near, tree, 0, points.shape[0]))
-    return extended(trees, list_quads(points, near, cross, tree, stamp, 0, count))
+def list_up_to_four(ground: Ground) -> TreeList:
+    """Return the list of the spanning tree's edges and the full trees of three and four."""
+    n, count = ground.points.shape[0], ground.pairs.bound.size
+    trees = TreeList(
+        ground.points, 2 * np.arange(n), ground.tree.ravel(), ground.tree_lengths, np.empty((0, 2))
+    )
+    trees = extended(trees, list_triples(ground, 0, n))
+    return extended(trees, list_quads(ground, np.full(count, -1, np.int64), 0, count))
 
 
 @njit(cache=True, nogil=True)
 def list_small(points: Array, largest: int) -> TreeList:
     """Return the list that `local` chooses from: trees of up to `largest` (4 or 5) terminals."""
-    n = points.shape[0]
-    trees, tree, graph = begun(points)
-    near, cross = close_pairs(n, graph, ON_ONE, MOST), close_pairs(n, graph, ON_TWO, MOST)
-    trees = with_small_trees(trees, near, cross, tree)
+    ground = survey(points, ON_ONE, ON_TWO)
+    trees, count = list_up_to_four(ground), ground.pairs.bound.size
     if largest > 4:
-        count = near.bound.size
-        stamp = np.full(count, -1, np.int64)
-        trees = extended(trees, list_quints(points, near, cross, tree, stamp, 0, count))
+        trees = extended(trees, list_quints(ground, np.full(count, -1, np.int64), 0, count))
     return trees
 
 
@@ -132,17 +113,14 @@ def list_grown(points: Array, largest: int, one: float = CLOSE, two: float = CLO
     Terminals on one Steiner point are at most `one` bottlenecks apart, on adjacent ones at most
     `two`.
     """
-    n = points.shape[0]
-    trees, tree, graph = begun(points)
-    near = close_pairs(n, graph, one, MOST)
-    cross = near if one == two else close_pairs(n, graph, two, MOST)
-    trees = with_small_trees(trees, near, cross, tree)
+    n, ground = points.shape[0], survey(points, one, two)
+    trees = list_up_to_four(ground)
     if largest > 4:
         own = terminal_rows(points)
-        pairs = grow_pairs(own, near.ends, near.bound)
-        branches = grow_branches(points, own, pairs, cross, tree)
+        pairs = grow_pairs(own, ground.pairs.ends, ground.pairs.bound)
+        branches = grow_branches(ground, own, pairs)
         at = grouped(branches.third, n)
-        trees = extended(trees, close_quints(points, tree, pairs, branches, at, 0, n))
+        trees = extended(trees, close_quints(ground, pairs, branches, at, 0, n))
         if largest > 5:
-            trees = extended(trees, close_hexes(points, cross, tree, pairs, branches, at, 0, n))
+            trees = extended(trees, close_hexes(ground, pairs, branches, at, 0, n))
     return trees

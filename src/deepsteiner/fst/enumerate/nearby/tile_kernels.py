@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .neighbour_kernels import ClosePairs, Groups
+from .ground import ClosePairs, Ground, Groups
 
 
 @njit(cache=True, nogil=True)
@@ -32,9 +32,7 @@ def _with_neighbours(nodes: Array, cross: ClosePairs) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def pairs_around(
-    first: int, last: int, wide: bool, cross: ClosePairs, pairs: ClosePairs
-) -> tuple[Array, Array]:
+def pairs_around(ground: Ground, first: int, last: int, wide: bool) -> tuple[Array, Array]:
     """Return (thirds, rows): third terminals of a tile's branches, and the pairs of all of these.
 
     The terminals first..last-1, with their cross neighbours where the tile is `wide`. The branches
@@ -42,8 +40,8 @@ def pairs_around(
     """
     thirds = np.arange(first, last)
     if wide:
-        thirds = _with_neighbours(thirds, cross)
-    return thirds, _pairs_at(_with_neighbours(thirds, cross), pairs)
+        thirds = _with_neighbours(thirds, ground.cross)
+    return thirds, _pairs_at(_with_neighbours(thirds, ground.cross), ground.pairs)
 
 
 @njit(cache=True, nogil=True)

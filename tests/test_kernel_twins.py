@@ -166,7 +166,7 @@ def test_kernels_are_found():
     assert ("deepsteiner.fst.enumerate.complete.arc_kernels", "turn") in named()
     graph = calls()
     assert ("deepsteiner.geometry.spanning_kernels", "heaviest_between") in graph[
-        "deepsteiner.fst.enumerate.nearby.listing_kernels", "_bound"
+        "deepsteiner.fst.enumerate.nearby.neighbour_kernels", "bottleneck"
     ]
 
 

@@ -19,8 +19,7 @@ from common import print_provenance, print_table
 
 import deepsteiner as ds
 from deepsteiner import datasets
-from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE, bottleneck_tree
-from deepsteiner.geometry.spanning_kernels import heaviest_between
+from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE, bottleneck, bottleneck_tree
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
 
 KINDS = ("uniform", "normal", "clustered", "separated", "grid")
@@ -33,10 +32,10 @@ def stretches(solution: ds.Solution) -> Iterator[tuple[float, float]]:
     tree = minimum_spanning_tree(points)
     lengths = np.hypot(*(points[tree[:, 0]] - points[tree[:, 1]]).T)
     tree = tree[np.argsort(lengths, kind="stable")]
-    up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
+    bottlenecks = bottleneck_tree(points, tree)
 
     def apart(a: int, b: int) -> float:
-        return float(np.hypot(*(points[a] - points[b])) / weight[heaviest_between(a, b, up, rank)])
+        return float(np.hypot(*(points[a] - points[b])) / bottleneck(a, b, bottlenecks))
 
     around: dict[int, list[int]] = {}
     for a, b in solution.edges.tolist():

@@ -118,7 +118,7 @@ def fit(files: list[str]) -> dict:
     for label in (label for path in files for label in load_labels(path)):
         if len(np.unique(label.points, axis=0)) < max(len(label.points), 4):
             continue
-        own, begin, links, chosen = describe_label(label)
+        (own, begin, links), chosen = describe_label(label)
         rows.append(own)
         sums.append(competing(own, begin, links))
         wanted.append(chosen)

@@ -32,8 +32,8 @@ def drawn(n, count=1):
 @pytest.mark.parametrize("n", [4, 30, 100])
 @pytest.mark.parametrize("at_once", [7, 1 << 20])
 def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once, device):
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.scoring.network_kernels import scores
-    from deepsteiner.scoring.small_instance_kernels import list_grown
 
     weights = neural_weights.load_weights()
     points = drawn(n, 4)
@@ -42,26 +42,24 @@ def test_logits_of_a_batch_are_those_of_the_kernels(n, at_once, device):
     )
     for b, one in enumerate(points):
         listing = list_grown(one, 6)
-        logits, gone_start, gone = scores(one, *listing, weights)
-        *same, found, found_start, found_gone = scored[b]
+        logits = scores(listing, weights)
+        same, found = scored[b]
         for mine, theirs in zip(listing, same, strict=True):
             assert np.array_equal(mine, theirs)
-        assert np.array_equal(gone_start, found_start)
-        assert np.array_equal(gone, found_gone)
         assert np.abs(found - logits).max() <= 1e-5 * max(1.0, np.abs(logits).max())
 
 
 def test_logits_of_a_large_list_are_those_of_the_kernels(device):
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.fst.trees import FullTrees
     from deepsteiner.fst.union_kernels import caterpillar_edges
     from deepsteiner.run.monitor import Monitor
     from deepsteiner.scoring.scores import score_list
-    from deepsteiner.scoring.small_instance_kernels import list_grown
 
     weights = neural_weights.load_weights()
     points = drawn(300)[0]
     listed = list_grown(points, 6)
-    listing = FullTrees(points, *listed, caterpillar_edges(listed[0]))
+    listing = FullTrees(*listed, caterpillar_edges(listed.start))
     watch, go_on = Watch(Monitor(), patient=False), lambda *_: True
     with Workers(2) as workers:
         known = score_list(listing, weights, workers, go_on, watch)

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
 from deepsteiner.fst.select.hypergraph import Hypergraph
 from deepsteiner.fst.select.search import flip_kernels
-from deepsteiner.scoring import device_kernels, network_kernels, small_instance_kernels
+from deepsteiner.scoring import network_kernels, small_instance_kernels
 from melzak import drawn
 
 # What the network sees.
@@ -21,9 +22,9 @@ class Scene:
 
     def __init__(self, n: int, seed: int) -> None:
         self.n, self.points = n, drawn("uniform", n, seed)
-        self.listing = small_instance_kernels.list_grown(self.points, 6)
-        self.start, self.terminals, self.length, self.steiner = self.listing
-        self.graph = Hypergraph(n, *self.listing[:3])
+        self.listing = list_grown(self.points, 6)
+        _, self.start, self.terminals, self.length, self.steiner = self.listing
+        self.graph = Hypergraph(n, *self.listing[1:4])
         self.m = len(self.length)
         bounds = itertools.pairwise(self.start.tolist())
         self.sets = [self.terminals[a:b].tolist() for a, b in bounds]
@@ -63,11 +64,14 @@ def scene() -> Scene:
 
 
 def test_savings_against_kruskal(scene):
-    base, gone_start, gone = network_kernels.savings(scene.n, *scene.listing[:3])
+    base, gone_start, gone = network_kernels.savings(scene.listing)
     for f in range(scene.m):
         assert set(gone[gone_start[f] : gone_start[f + 1]].tolist()) == scene.gone[f]
         assert base[f] == pytest.approx(scene.base[f], rel=1e-12)
-    top, second, who, count = network_kernels.rivals(scene.n, scene.length, base, gone_start, gone)
+    seen = network_kernels.view(scene.listing)
+    for one, other in zip(seen.savings, (base, gone_start, gone), strict=True):
+        np.testing.assert_array_equal(one, other)
+    top, second, who, count = network_kernels.rivals(scene.n, scene.length, seen.savings)
     for e in range(scene.n - 1):
         rivals = [f for f in range(scene.n - 1, scene.m) if e in scene.gone[f]]
         saving = sorted((scene.base[f] - scene.length[f] for f in rivals), reverse=True)
@@ -76,15 +80,13 @@ def test_savings_against_kruskal(scene):
         assert (top[e], second[e]) == (pytest.approx(saving[0]), pytest.approx(saving[1]))
         if saving[0] > 0:
             assert scene.base[who[e]] - scene.length[who[e]] == pytest.approx(saving[0])
-    near = network_kernels.spacing(scene.n, scene.terminals, scene.length)
     gaps = np.hypot(*(scene.points[:, None] - scene.points[None]).transpose(2, 0, 1))
     np.fill_diagonal(gaps, np.inf)
-    np.testing.assert_allclose(near, gaps.min(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(seen.near, gaps.min(axis=1), rtol=1e-12)
 
 
 def test_features_against_a_slow_twin(scene):
-    base, gone_start, gone = network_kernels.savings(scene.n, *scene.listing[:3])
-    rows, *_ = network_kernels.described(scene.points, *scene.listing, base, gone_start, gone)
+    rows, *_ = network_kernels.described(scene.listing, False)
     gaps = np.hypot(*(scene.points[:, None] - scene.points[None]).transpose(2, 0, 1))
     np.fill_diagonal(gaps, np.inf)
     near = gaps.min(axis=1)
@@ -122,11 +124,8 @@ def test_scores_are_the_networks_formulas(scene):
     from deepsteiner.scoring.weights import load_weights
 
     weights = load_weights()
-    base, gone_start, gone = network_kernels.savings(scene.n, *scene.listing[:3])
-    rows, begin, links = network_kernels.described(
-        scene.points, *scene.listing, base, gone_start, gone
-    )
-    state = np.maximum(rows.astype(float) @ weights[0] + weights[1], 0.0)
+    rows, begin, links = network_kernels.described(scene.listing, True)
+    state = np.maximum(rows.astype(float) @ weights.input + weights.input_bias, 0.0)
     for own, bias, message in zip(*weights[2:5], strict=True):
         sums = np.zeros((scene.m, network_kernels.RELATIONS, state.shape[1]))
         for f in range(scene.m):
@@ -134,19 +133,10 @@ def test_scores_are_the_networks_formulas(scene):
                 other, relation = divmod(link, network_kernels.STRIDE)
                 sums[f, relation] += state[other]
         state = np.maximum(state @ own + bias + sums.reshape(scene.m, -1) @ message, 0.0)
-    expected = state @ weights[5] + weights[6]
-    logits, *_ = network_kernels.scores(scene.points, *scene.listing, weights)
+    expected = state @ weights.output + weights.output_bias
+    logits = network_kernels.scores(scene.listing, weights)
     np.testing.assert_allclose(logits, expected, atol=1e-4 * max(1.0, np.abs(expected).max()))
     assert np.ptp(expected) > 1.0
-
-
-def test_what_a_network_elsewhere_gets_is_what_it_gets_here(scene):
-    found = device_kernels.listed(scene.points, 6)
-    base, gone_start, gone = network_kernels.savings(scene.n, *scene.listing[:3])
-    described = network_kernels.described(scene.points, *scene.listing, base, gone_start, gone)
-    expected = (*scene.listing, gone_start, gone, *described)
-    for one, two in zip(found, expected, strict=True):
-        np.testing.assert_array_equal(one, two)
 
 
 # What is kept and how it is priced.
@@ -158,10 +148,8 @@ def test_likely_trees_are_kept_and_enough_to_span(scene, drop, doubt):
     rng = np.random.default_rng(2)
     logits = rng.normal(0.0, 2.0, scene.m).astype(np.float32)
     logits[: scene.n - 1] -= doubt
-    _, gone_start, gone = network_kernels.savings(scene.n, *scene.listing[:3])
-    keep = small_instance_kernels.keep_likely(
-        scene.n, scene.start, scene.terminals, logits, gone_start, gone, drop
-    )
+    saved = network_kernels.savings(scene.listing)
+    keep = small_instance_kernels.keep_likely(scene.listing, logits, saved, drop)
     likely = {f for f in range(scene.n - 1, scene.m) if logits[f] >= drop}
     covered = set().union(*(scene.gone[f] for f in likely)) if likely else set()
     edges = {
@@ -239,41 +227,18 @@ def test_choices_are_trees_and_the_best_where_pieces_are_large(scene, piece):
     from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
     from deepsteiner.scoring.weights import load_weights
 
-    logits, *_ = network_kernels.scores(scene.points, *scene.listing, load_weights())
-    keep, chosen = np.ones(scene.m, np.bool_), np.zeros(scene.m, np.bool_)
-    small_instance_kernels.choose(
-        scene.n,
-        *scene.listing[:3],
-        logits,
-        keep,
-        piece,
-        3,
-        500,
-        10,
-        1e6,
-        10**6,
-        chosen,
-        np.zeros(1, np.int64),
+    logits = network_kernels.scores(scene.listing, load_weights())
+    plan = small_instance_kernels.Plan(
+        6, False, -100.0, piece, 1e6, 10**6, sweeps=3, pairs=500, trials=10
     )
+    keep, stop = np.ones(scene.m, np.bool_), np.zeros(1, np.int64)
+    chosen = small_instance_kernels.choose(scene.listing, logits, keep, plan, stop)
     assert is_tree(scene.n, scene.sets, np.flatnonzero(chosen).tolist())
     best = concatenate_small(scene.graph, np.zeros(scene.m, np.bool_))
     total = scene.length[chosen].sum()
     assert best * (1 - 1e-12) <= total <= 1.01 * best
     if piece == 30:
         assert total == pytest.approx(best, rel=1e-12)
-    spots, links = small_instance_kernels.decide(
-        scene.points,
-        *scene.listing,
-        logits,
-        False,
-        -100.0,
-        piece,
-        3,
-        500,
-        10,
-        1e6,
-        10**6,
-        np.zeros(1, np.int64),
-    )
+    spots, links = small_instance_kernels.decide(scene.listing, logits, plan, stop)
     nodes = np.concatenate((scene.points, spots))
     assert np.hypot(*(nodes[links[:, 0]] - nodes[links[:, 1]]).T).sum() == pytest.approx(total)

@@ -69,15 +69,15 @@ def test_every_label_names_the_parts_of_its_tree(labels):
     pytest.importorskip("torch")
     from deepsteiner.core.points import Frame
     from deepsteiner.fst.enumerate.nearby.neighbour_kernels import ON_ONE, ON_TWO
-    from deepsteiner.scoring.small_instance_kernels import list_grown
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.scoring.train import LARGEST, describe_label
 
     assert len(labels) > 3
     found = wanted = 0
     for label in labels:
-        rows, begin, _, chosen = describe_label(label)
+        (rows, begin, _), chosen = describe_label(label)
         points = Frame.of(label.points).into(label.points)
-        start, terminals, *_ = list_grown(points, LARGEST, ON_ONE, ON_TWO)
+        _, start, terminals, *_ = list_grown(points, LARGEST, ON_ONE, ON_TWO)
         assert len(rows) == len(begin) - 1 == len(chosen) == len(start) - 1
         named = [
             tuple(sorted(terminals[start[f] : start[f + 1]].tolist()))

@@ -24,7 +24,7 @@ def framed(points):
 
 
 def listed(n, seed, largest=6):
-    from deepsteiner.scoring.small_instance_kernels import list_grown
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
 
     points = framed(np.random.default_rng(seed).random((n, 2)))
     return points, list_grown(points, largest)
@@ -32,7 +32,7 @@ def listed(n, seed, largest=6):
 
 def tree_edges(points, listing, f):
     """Return the coordinates and the edges of one tree of a list."""
-    start, terminals, _, steiner = listing
+    _, start, terminals, _, steiner = listing
     own = terminals[start[f] : start[f + 1]]
     k = len(own)
     places = np.concatenate((points[own], steiner[start[f] - 2 * f :][: max(k - 2, 0)]))
@@ -46,13 +46,13 @@ def tree_edges(points, listing, f):
 def test_grown_trees_are_full_steiner_trees(n):
     points, listing = listed(n, 1)
     sizes = set()
-    for f in range(n - 1, len(listing[2])):
+    for f in range(n - 1, len(listing.length)):
         places, edges = tree_edges(points, listing, f)
-        own = listing[1][listing[0][f] : listing[0][f + 1]]
+        own = listing.terminals[listing.start[f] : listing.start[f + 1]]
         sizes.add(len(own))
         assert len(set(own.tolist())) == len(own)
         total = sum(np.hypot(*(places[a] - places[b])) for a, b in edges)
-        assert total == pytest.approx(listing[2][f], rel=1e-9)
+        assert total == pytest.approx(listing.length[f], rel=1e-9)
         for s in range(len(own), len(places)):
             ends = [b if a == s else a for a, b in edges if s in (a, b)]
             units = [(places[e] - places[s]) / np.hypot(*(places[e] - places[s])) for e in ends]
@@ -62,13 +62,12 @@ def test_grown_trees_are_full_steiner_trees(n):
 
 
 def test_trees_of_five_are_those_that_pairs_and_thirds_give():
-    from deepsteiner.fst.select.search.batch_kernels import list_small
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_small
 
     known, found = set(), set()
     for seed in range(12):
         points, listing = listed(60, seed, 5)
-        graph, _ = list_small(points, 5)
-        for target, (start, terminals, *_) in ((found, listing), (known, graph[1:])):
+        for target, (_, start, terminals, *_) in ((found, listing), (known, list_small(points, 5))):
             for f in range(len(start) - 1):
                 if start[f + 1] - start[f] == 5:
                     target.add((seed, *sorted(terminals[start[f] : start[f + 1]].tolist())))
@@ -82,7 +81,7 @@ def test_list_holds_nearly_all_parts_of_shortest_trees():
 
     parts = missing = 0
     for seed in range(10):
-        points, (start, terminals, *_) = listed(40, seed)
+        points, (_, start, terminals, *_) = listed(40, seed)
         names = {tuple(sorted(terminals[a:b])) for a, b in itertools.pairwise(start)}
         best = ds.solve(points, "exact")
         at, members, *_ = components(best.terminals, best.steiner_points, best.edges)
@@ -96,10 +95,9 @@ def test_relations_against_a_slow_twin():
     from deepsteiner.scoring.network_kernels import STRIDE, described, savings
 
     points, listing = listed(30, 3)
-    start, terminals, length, _ = listing
-    base, gone_start, gone = savings(len(points), *listing[:3])
-    _, begin, links = described(points, *listing, base, gone_start, gone)
-    saving = base - length
+    _, start, terminals, length, _ = listing
+    _, begin, links = described(listing, True)
+    saving = savings(listing).base - length
     units = []
     for f in range(len(length)):
         places, edges = tree_edges(points, listing, f)
@@ -128,8 +126,8 @@ def test_relations_against_a_slow_twin():
 
 
 def test_features_do_not_change_when_the_plane_is_turned_and_scaled():
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.scoring.network_kernels import scores
-    from deepsteiner.scoring.small_instance_kernels import list_grown
 
     weights = neural_weights.load_weights()
     points = np.random.default_rng(8).random((40, 2)) - 0.5
@@ -137,8 +135,9 @@ def test_features_do_not_change_when_the_plane_is_turned_and_scaled():
     found = []
     for moved in (points, 0.37 * points @ turn):
         moved = np.ascontiguousarray(moved)
-        start, terminals, length, steiner = list_grown(moved, 6)
-        logits = scores(moved, start, terminals, length, steiner, weights)[0]
+        listing = list_grown(moved, 6)
+        _, start, terminals, *_ = listing
+        logits = scores(listing, weights)
         found.append(
             {
                 tuple(sorted(terminals[a:b])): z
@@ -154,17 +153,16 @@ def test_numba_and_torch_agree():
     torch = pytest.importorskip("torch")
     from safetensors.torch import load_file
 
-    from deepsteiner.scoring.network import ListNetwork, as_graph
-    from deepsteiner.scoring.network_kernels import described, savings, scores
+    from deepsteiner.scoring.network import ListGraph, ListNetwork
+    from deepsteiner.scoring.network_kernels import described, scores
 
     weights = neural_weights.load_weights()
-    network = ListNetwork(len(weights[2]))
+    network = ListNetwork(len(weights.own))
     network.load_state_dict(load_file(SHIPPED / "neural" / "weights.safetensors"))
     for seed, n in ((0, 5), (1, 30), (2, 100)):
-        points, listing = listed(n, seed)
-        logits, gone_start, gone = scores(points, *listing, weights)
-        base, *_ = savings(n, *listing[:3])
-        graph = as_graph(*described(points, *listing, base, gone_start, gone))
+        _, listing = listed(n, seed)
+        logits = scores(listing, weights)
+        graph = ListGraph.of(described(listing, True))
         with torch.no_grad():
             wanted = network(graph).numpy()
         scale = max(1.0, float(np.abs(wanted).max()))
@@ -176,7 +174,7 @@ def test_a_region_keeps_the_tree_whole_and_never_longer():
     from deepsteiner.fst.select.search.region_kernels import solve_region
     from deepsteiner.fst.select.search.window_kernels import Selection, by_first_terminal
 
-    points, (start, terminals, length, _) = listed(80, 4)
+    points, (_, start, terminals, length, _) = listed(80, 4)
     n = len(points)
     graph = Hypergraph(n, start, terminals, length)
     picked, local = np.arange(len(length)) < n - 1, np.full(n, -1, dtype=np.int64)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.device import Place
 from ..core.options import OptionInfo
-from ..core.points import FloatArray, Frame, IntArray
+from ..core.points import Array, FloatArray, Frame, IntArray
 from ..core.trees import ranges
 from .monitor import Monitor
 
@@ -96,6 +96,24 @@ class BatchTrees:
     lower_bounds: FloatArray | None = None
     optimal: NDArray[np.bool_] | None = None
     method: str | None = None
+
+
+class TreeRows(NamedTuple):
+    """Where kernels write the trees of a batch of B instances of n points each.
+
+    Attributes
+    ----------
+    sizes
+        (B,) number of points of each tree, terminals included.
+    steiner
+        (B, n, 2) Steiner points; the first sizes[b] - n of row b are in use.
+    edges
+        (B, 2n, 2) edges; the first sizes[b] - 1 of row b are in use.
+    """
+
+    sizes: Array
+    steiner: Array
+    edges: Array
 
 
 def pack(

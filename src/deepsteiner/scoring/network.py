@@ -1,12 +1,15 @@
-"""The network behind `neural` in torch: for training, and as the twin of the numba inference.
+"""The network behind `neural` in torch: for training, and for inference on an accelerator.
 
 One node for every full Steiner tree of a list, one state of WIDTH numbers for each; see
-`scoring.network_kernels` for features, relations and the rounds.
+`scoring.network_kernels` for features, relations and the rounds, and for the numba inference, whose
+twin this is.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -14,22 +17,52 @@ import torch
 from torch import Tensor, nn
 
 from ..core.points import Array
+from .network_kernels import FEATURES, RELATIONS, STRIDE, Described
+from .vector_kernels import WIDTH
+from .weights import Weights
 
-FEATURES, RELATIONS, WIDTH, ROUNDS = 17, 5, 16, 2
-# A link of the kernels is its tree times this, plus the relation.
-STRIDE = 8
+ROUNDS = 2
 # Sums over neighbours start small, so that early training is calm.
 CALM = 0.2
+# Links whose states are looked up at once, at 64 bytes each.
+LINKS_AT_ONCE = 1 << 27
 
 
 @dataclass(frozen=True)
 class ListGraph:
-    """Lists as one graph: features, links (source, RELATIONS * target + relation), labels."""
+    """Lists of full Steiner trees as one graph, on torch's device.
+
+    features: (m, FEATURES).
+    source: the tree that is heard over each link; links stand by listener and relation.
+    offsets: where the links of each listener and relation begin, RELATIONS * m + 1 numbers.
+    slices: the first and last listener, and the first and last link, of what is summed at once.
+    """
 
     features: Tensor
     source: Tensor
-    cell: Tensor
-    labels: Tensor
+    offsets: Tensor
+    slices: list[tuple[int, int, int, int]]
+
+    @classmethod
+    def of(
+        cls, list_: Described, device: torch.device | None = None, at_once: int = LINKS_AT_ONCE
+    ) -> ListGraph:
+        """Return a list that the kernels described as a graph."""
+        rows, begin, links = list_
+        count = len(rows)
+        link = torch.as_tensor(links, device=device)
+        degree = torch.as_tensor(np.diff(begin), device=device)
+        listener = torch.repeat_interleave(torch.arange(count, device=device), degree)
+        cell, order = torch.sort(RELATIONS * listener + link % STRIDE, stable=True)
+        source = torch.div(link, STRIDE, rounding_mode="floor")[order]
+        offsets = torch.searchsorted(cell, torch.arange(RELATIONS * count + 1, device=device))
+        # A slice begins where the next `at_once` links do.
+        ends = np.searchsorted(begin, np.arange(0, begin[-1], at_once)).tolist()
+        slices = [
+            (first, last, int(begin[first]), int(begin[last]))
+            for first, last in pairwise(sorted({0, *ends, count}))
+        ]
+        return cls(torch.as_tensor(rows, device=device), source, offsets, slices)
 
 
 class ListNetwork(nn.Module):
@@ -47,24 +80,53 @@ class ListNetwork(nn.Module):
             for layer in self.message:
                 cast(nn.Linear, layer).weight.mul_(CALM)
 
+    @classmethod
+    def of(cls, weights: Weights) -> ListNetwork:
+        """Return the network with the weights that the kernels take."""
+        with torch.device("meta"):  # nothing is drawn
+            network = cls(len(weights.own))
+        given = {
+            "input.weight": weights.input.T,
+            "input.bias": weights.input_bias,
+            "output.weight": weights.output[None],
+            "output.bias": weights.output_bias,
+        }
+        for k in range(len(weights.own)):
+            given[f"own.{k}.weight"] = weights.own[k].T
+            given[f"own.{k}.bias"] = weights.own_bias[k]
+            given[f"message.{k}.weight"] = weights.message[k].T
+        tensors = {name: torch.tensor(value) for name, value in given.items()}
+        network.load_state_dict(tensors, assign=True)
+        return network
+
     def forward(self, graph: ListGraph) -> Tensor:
-        """Return one logit for each tree."""
+        """Return one logit for each tree.
+
+        Sums over neighbours are made link by link in a fixed order, so that the same call gives the
+        same logits on every device.
+        """
         state = torch.relu(self.input(graph.features))
-        cells = len(state) * RELATIONS
         for own, message in zip(self.own, self.message, strict=True):
-            sums = state.new_zeros(cells, WIDTH).index_add_(0, graph.cell, state[graph.source])
-            state = torch.relu(own(state) + message(sums.view(len(state), -1)))
+            told = [message(_heard(graph, state, *one)) for one in graph.slices]
+            state = torch.relu(own(state) + torch.cat(told))
         return cast(Tensor, self.output(state)[:, 0])
 
 
-def as_graph(rows: Array, begin: Array, links: Array, labels: Array | None = None) -> ListGraph:
-    """Return a list described by the kernels as a graph; without labels, all are zero."""
-    target = np.repeat(np.arange(len(rows)), np.diff(begin))
-    source, relation = np.divmod(links, STRIDE)
-    given = np.zeros(len(rows)) if labels is None else labels
-    return ListGraph(
-        torch.as_tensor(rows, dtype=torch.float32),
-        torch.as_tensor(source),
-        torch.as_tensor(RELATIONS * target + relation),
-        torch.as_tensor(given, dtype=torch.float32),
+def _heard(graph: ListGraph, state: Tensor, first: int, last: int, low: int, high: int) -> Tensor:
+    """Return the sums of the states that listeners first..last-1 hear, by relation."""
+    offsets = graph.offsets[RELATIONS * first : RELATIONS * last + 1] - low
+    told = state[graph.source[low:high]]
+    sums = torch.segment_reduce(told, "sum", offsets=offsets, axis=0, initial=0.0)
+    return sums.reshape(last - first, -1)
+
+
+def joined(lists: Sequence[Described]) -> Described:
+    """Return several lists as one whose trees are numbered through."""
+    first = np.cumsum([0, *(len(one.features) for one in lists)])
+    counts = np.concatenate([np.diff(one.begin) for one in lists])
+    links: list[Array] = [one.links + STRIDE * at for one, at in zip(lists, first, strict=False)]
+    return Described(
+        np.concatenate([one.features for one in lists]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate(links),
     )

@@ -15,15 +15,18 @@ the neighbours' states)). The result is one logit for each tree: is it in the sh
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ..core.points import Array
-from ..fst.select.exact.prune_kernels import incidence
+from ..fst.enumerate.nearby.ground import Groups, TreeList
+from ..fst.enumerate.nearby.neighbour_kernels import grouped
 from ..fst.select.hypergraph import Hypergraph
 from ..fst.select.search.greedy_kernels import complete, replaced_length
 from .vector_kernels import WIDTH, add_product, add_row
+from .weights import Weights
 
 FEATURES = 17
 RELATIONS = 5
@@ -35,116 +38,140 @@ WIDEST = 16
 APART = -0.5 + 1e-6
 
 
+class Savings(NamedTuple):
+    """What each tree makes superfluous in the minimum spanning tree; its edges replace themselves.
+
+    base: the length of the edges that a tree replaces.
+    first, gone: their numbers are ``gone[first[f] : first[f + 1]]``.
+    """
+
+    base: Array
+    first: Array
+    gone: Array
+
+
+class Rivals(NamedTuple):
+    """The larger trees that replace each edge of the minimum spanning tree.
+
+    top, second: the most that one of them saves, and the second most.
+    who: the tree that saves most.
+    many: how many there are.
+    """
+
+    top: Array
+    second: Array
+    who: Array
+    many: Array
+
+
+class View(NamedTuple):
+    """What the features and relations of a list are made from.
+
+    savings, rivals: see there.
+    near: the distance of every terminal to its nearest other one.
+    slots: where every terminal stands in the list's `terminals`.
+    trees: the tree of each of these places, in the order of ``slots.items``.
+    unit, size: direction and length of the edge at each entry of `terminals`.
+    """
+
+    savings: Savings
+    rivals: Rivals
+    near: Array
+    slots: Groups
+    trees: Array
+    unit: Array
+    size: Array
+
+
+class Described(NamedTuple):
+    """What the network sees of a list.
+
+    features: (m, FEATURES).
+    begin, links: tree f hears ``links[begin[f] : begin[f + 1]]``, each STRIDE * tree + relation.
+    """
+
+    features: Array
+    begin: Array
+    links: Array
+
+
 @njit(cache=True, nogil=True)
 def _clipped(value: float, low: float, high: float) -> float:
     return min(max(value, low), high)
 
 
 @njit(cache=True, nogil=True)
-def ends(
-    points: Array, start: Array, terminals: Array, steiner: Array, first: int, last: int
-) -> tuple[Array, Array]:
-    """Return unit vector and length of the edge at every terminal of trees first..last-1.
-
-    The Steiner points of a tree form a path: see `caterpillar_edges`.
-    """
-    base = start[first]
-    unit, size = np.zeros((start[last] - base, 2)), np.empty(start[last] - base)
-    for f in range(first, last):
-        low, count = start[f], start[f + 1] - start[f]
-        for i in range(count):
-            v = terminals[low + i]
-            if count == 2:
-                w = terminals[low + 1 - i]
-                dx, dy = points[w, 0] - points[v, 0], points[w, 1] - points[v, 1]
-            else:
-                r = low - 2 * f + min(max(i - 1, 0), count - 3)
-                dx, dy = steiner[r, 0] - points[v, 0], steiner[r, 1] - points[v, 1]
-            far = math.sqrt(dx * dx + dy * dy)
-            size[low + i - base] = far
-            if far > 0.0:
-                unit[low + i - base, 0], unit[low + i - base, 1] = dx / far, dy / far
-    return unit, size
-
-
-@njit(cache=True, nogil=True)
-def savings(n: int, start: Array, terminals: Array, length: Array) -> tuple[Array, Array, Array]:
-    """Return (base, gone_start, gone): what each tree replaces in the spanning tree.
-
-    `base` is the length of the edges it makes superfluous, `gone` their numbers, in compressed
-    rows; an edge of the spanning tree replaces itself.
-    """
-    m = length.size
+def savings(trees: TreeList) -> Savings:
+    """Return what each tree replaces in the spanning tree."""
+    points, start, terminals, length, _ = trees
+    n, m = points.shape[0], length.size
     graph = Hypergraph(n, start, terminals, length)
     merges = complete(graph, np.zeros(m, np.bool_))
-    base, gone = np.empty(m), np.empty(start[m] - m, np.int64)
+    base, first, gone = np.empty(m), start - np.arange(m + 1), np.empty(start[m] - m, np.int64)
     near, row = np.empty(WIDEST, np.int64), np.empty(WIDEST, np.int64)
-    gone_start = np.empty(m + 1, np.int64)
-    gone_start[0] = 0
     for f in range(m):
-        at, count = gone_start[f], start[f + 1] - start[f] - 1
-        gone_start[f + 1] = at + count
+        at, count = first[f], first[f + 1] - first[f]
         if f < n - 1:
             base[f], gone[at] = length[f], f
             continue
         base[f] = replaced_length(graph, f, merges, near, row)
         for i in range(count):
             gone[at + i] = row[i]
-    return base, gone_start, gone
+    return Savings(base, first, gone)
 
 
 @njit(cache=True, nogil=True)
-def rivals(
-    n: int, length: Array, base: Array, gone_start: Array, gone: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Return for every spanning-tree edge the best and second best saving of the trees that
-
-    replace it, which is the best, and how many there are."""
+def rivals(n: int, length: Array, saved: Savings) -> Rivals:
+    """Return the rivals for every edge of the spanning tree."""
     top, second = np.zeros(n), np.zeros(n)
     who, count = np.full(n, -1, np.int64), np.zeros(n, np.int64)
     for f in range(n - 1, length.size):
-        saving = base[f] - length[f]
-        for i in range(gone_start[f], gone_start[f + 1]):
-            e = gone[i]
+        saving = saved.base[f] - length[f]
+        for i in range(saved.first[f], saved.first[f + 1]):
+            e = saved.gone[i]
             count[e] += 1
             if saving > top[e]:
                 second[e], top[e], who[e] = top[e], saving, f
             elif saving > second[e]:
                 second[e] = saving
-    return top, second, who, count
+    return Rivals(top, second, who, count)
 
 
 @njit(cache=True, nogil=True)
-def spacing(n: int, terminals: Array, length: Array) -> Array:
-    """Return every terminal's distance to its nearest other one."""
+def view(trees: TreeList) -> View:
+    """Return what features and relations are made from."""
+    points, start, terminals, length, steiner = trees
+    n = points.shape[0]
     near = np.full(n, np.inf)
     for e in range(n - 1):
-        for side in range(2):
-            v = terminals[2 * e + side]
+        for v in (terminals[2 * e], terminals[2 * e + 1]):
             near[v] = min(near[v], length[e])
-    return near
+    unit, size = np.zeros((terminals.size, 2)), np.empty(terminals.size)
+    owner = np.empty(terminals.size, np.int64)
+    for f in range(length.size):
+        low, count = start[f], start[f + 1] - start[f]
+        for i in range(count):
+            v, at = terminals[low + i], low + i
+            if count == 2:
+                w = terminals[low + 1 - i]
+                dx, dy = points[w, 0] - points[v, 0], points[w, 1] - points[v, 1]
+            else:  # the Steiner points of a tree form a path: see `caterpillar_edges`
+                r = low - 2 * f + min(max(i - 1, 0), count - 3)
+                dx, dy = steiner[r, 0] - points[v, 0], steiner[r, 1] - points[v, 1]
+            owner[at], size[at] = f, math.sqrt(dx * dx + dy * dy)
+            if size[at] > 0.0:
+                unit[at, 0], unit[at, 1] = dx / size[at], dy / size[at]
+    saved, slots = savings(trees), grouped(terminals, n)
+    return View(saved, rivals(n, length, saved), near, slots, owner[slots.items], unit, size)
 
 
 @njit(cache=True, nogil=True)
-def features(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    steiner: Array,
-    base: Array,
-    gone_start: Array,
-    gone: Array,
-    top: Array,
-    second: Array,
-    who: Array,
-    count: Array,
-    near: Array,
-    at: Array,
-    size: Array,
-    first: int,
-    last: int,
-) -> Array:
+def features(trees: TreeList, seen: View, first: int, last: int) -> Array:
     """Return the features of trees first..last-1."""
+    _, start, terminals, length, steiner = trees
+    base, gone_start, gone = seen.savings
+    top, second, who, count = seen.rivals
+    near, at, size = seen.near, seen.slots.first, seen.size
     rows = np.zeros((last - first, FEATURES), np.float32)
     for f in range(first, last):
         row = f - first
@@ -157,8 +184,7 @@ def features(
             mean += near[v] / k
             closest, farthest = min(closest, near[v]), max(farthest, near[v])
             degree += (at[v + 1] - at[v]) / k
-            edge = size[i - start[first]]
-            short, long = min(short, edge), max(long, edge)
+            short, long = min(short, size[i]), max(long, size[i])
         best, many, least, most = 0.0, 0.0, np.inf, 0.0
         for i in range(gone_start[f], gone_start[f + 1]):
             e = gone[i]
@@ -188,23 +214,15 @@ def features(
 
 @njit(cache=True, nogil=True)
 def relations(
-    start: Array,
-    terminals: Array,
-    length: Array,
-    base: Array,
-    at: Array,
-    lists: Array,
-    slots: Array,
-    unit: Array,
-    stamp: Array,
-    first: int,
-    last: int,
+    trees: TreeList, seen: View, stamp: Array, first: int, last: int
 ) -> tuple[Array, Array]:
-    """Return (begin, links) of trees first..last-1: each link is STRIDE * tree + relation.
+    """Return (begin, links) of trees first..last-1: see `Described`.
 
-    `slots` says where in `terminals` (and `unit`) each entry of the incidence `lists` stands;
     `stamp` is a scratch array of -1, one for each tree.
     """
+    _, start, terminals, length, _ = trees
+    at, slots = seen.slots
+    base, lists, unit = seen.savings.base, seen.trees, seen.unit
     room = 0
     for f in range(first, last):
         for i in range(start[f], start[f + 1]):
@@ -240,40 +258,33 @@ def relations(
 
 
 @njit(cache=True, nogil=True)
-def slots_of(n: int, start: Array, terminals: Array, at: Array) -> Array:
-    """Return where in `terminals` each entry of the incidence lists stands."""
-    fill, slots = at[:n].copy(), np.empty(at[n], np.int64)
-    for i in range(start[start.size - 1]):
-        slots[fill[terminals[i]]] = i
-        fill[terminals[i]] += 1
-    return slots
+def described(trees: TreeList, linked: bool) -> Described:
+    """Return what the network sees of a whole list; no links where none are wanted."""
+    m, seen = trees.length.size, view(trees)
+    stamp = np.full(m, -1, np.int64)
+    begin, links = relations(trees, seen, stamp, 0, m if linked else 0)
+    return Described(features(trees, seen, 0, m), begin, links)
 
 
 @njit(cache=True, nogil=True)
-def first_states(rows: Array, weight: Array, bias: Array, states: Array, at: int) -> None:
-    """Write relu(rows @ weight + bias) into the states from row `at` on."""
+def first_states(rows: Array, weights: Weights, states: Array, at: int) -> None:
+    """Write the states before the first round from row `at` on."""
     state = np.empty(WIDTH, np.float32)
     for f in range(rows.shape[0]):
         for j in range(WIDTH):
-            state[j] = bias[j]
-        add_product(state, 0, rows, f * FEATURES, FEATURES, weight)
+            state[j] = weights.input_bias[j]
+        add_product(state, 0, rows, f * FEATURES, FEATURES, weights.input)
         for j in range(WIDTH):
             states[at + f, j] = max(state[j], np.float32(0.0))
 
 
 @njit(cache=True, nogil=True)
 def next_states(
-    begin: Array,
-    links: Array,
-    states: Array,
-    own: Array,
-    bias: Array,
-    message: Array,
-    after: Array,
-    first: int,
-    last: int,
-) -> None:
-    """Write one round's new states of trees first..last-1, whose links these are."""
+    begin: Array, links: Array, weights: Weights, number: int, states: Array, after: Array,
+    first: int, last: int,
+) -> None:  # fmt: skip
+    """Write the states of trees first..last-1, whose links these are, after one more round."""
+    own, bias, message = weights.own[number], weights.own_bias[number], weights.message[number]
     sums, state = np.empty(RELATIONS * WIDTH, np.float32), np.empty(WIDTH, np.float32)
     for f in range(first, last):
         for i in range(RELATIONS * WIDTH):
@@ -290,97 +301,25 @@ def next_states(
 
 
 @njit(cache=True, nogil=True)
-def last_logits(
-    states: Array, weight: Array, bias: Array, logits: Array, first: int, last: int
-) -> None:
-    """Write the logits of trees first..last-1."""
-    for f in range(first, last):
-        total = bias[0]
+def last_logits(states: Array, weights: Weights) -> Array:
+    """Return the logits after the last round."""
+    logits = np.empty(states.shape[0], np.float32)
+    for f in range(logits.size):
+        total = weights.output_bias[0]
         for j in range(WIDTH):
-            total += states[f, j] * weight[j]
+            total += states[f, j] * weights.output[j]
         logits[f] = total
+    return logits
 
 
 @njit(cache=True, nogil=True)
-def scores(
-    points: Array,
-    start: Array,
-    terminals: Array,
-    length: Array,
-    steiner: Array,
-    weights: tuple[Array, Array, Array, Array, Array, Array, Array],
-) -> tuple[Array, Array, Array]:
-    """Return (logits, gone_start, gone) of a whole list at once; see `savings` for the latter.
-
-    `weights` are those of the input, the rounds (own, bias, message) and the output.
-    """
-    n, m = points.shape[0], length.size
-    base, gone_start, gone = savings(n, start, terminals, length)
-    rows, at, lists, unit = outlined(
-        points, start, terminals, length, steiner, base, gone_start, gone
-    )
+def scores(trees: TreeList, weights: Weights) -> Array:
+    """Return the logits of a whole list."""
+    m, rounds = trees.length.size, weights.own.shape[0]
+    rows, begin, links = described(trees, rounds > 0)
     states, after = np.empty((m, WIDTH), np.float32), np.empty((m, WIDTH), np.float32)
-    first_states(rows, weights[0], weights[1], states, 0)
-    own, bias, message = weights[2], weights[3], weights[4]
-    if own.shape[0] > 0:
-        begin, links = related(n, start, terminals, length, base, at, lists, unit)
-        for k in range(own.shape[0]):
-            next_states(begin, links, states, own[k], bias[k], message[k], after, 0, m)
-            states, after = after, states
-    logits = np.empty(m, np.float32)
-    last_logits(states, weights[5], weights[6], logits, 0, m)
-    return logits, gone_start, gone
-
-
-@njit(cache=True, nogil=True)
-def outlined(
-    points: Array,
-    start: Array,
-    terminals: Array,
-    length: Array,
-    steiner: Array,
-    base: Array,
-    gone_start: Array,
-    gone: Array,
-) -> tuple[Array, Array, Array, Array]:
-    """Return the features of a whole list, the trees at each terminal, and the ends' directions."""
-    n, m = points.shape[0], length.size
-    top, second, who, count = rivals(n, length, base, gone_start, gone)
-    unit, size = ends(points, start, terminals, steiner, 0, m)
-    at, lists = incidence(Hypergraph(n, start, terminals, length), np.ones(m, np.bool_))
-    near = spacing(n, terminals, length)
-    rows = features(
-        start, terminals, length, steiner, base, gone_start, gone, top, second, who, count, near,
-        at, size, 0, m,
-    )  # fmt: skip
-    return rows, at, lists, unit
-
-
-@njit(cache=True, nogil=True)
-def related(
-    n: int, start: Array, terminals: Array, length: Array, base: Array, at: Array, lists: Array,
-    unit: Array,
-) -> tuple[Array, Array]:  # fmt: skip
-    """Return the relations (begin, links) of a whole list."""
-    m = length.size
-    slots, stamp = slots_of(n, start, terminals, at), np.full(m, -1, np.int64)
-    return relations(start, terminals, length, base, at, lists, slots, unit, stamp, 0, m)
-
-
-@njit(cache=True, nogil=True)
-def described(
-    points: Array,
-    start: Array,
-    terminals: Array,
-    length: Array,
-    steiner: Array,
-    base: Array,
-    gone_start: Array,
-    gone: Array,
-) -> tuple[Array, Array, Array]:
-    """Return features and relations (begin, links) of a whole list."""
-    rows, at, lists, unit = outlined(
-        points, start, terminals, length, steiner, base, gone_start, gone
-    )
-    begin, links = related(points.shape[0], start, terminals, length, base, at, lists, unit)
-    return rows, begin, links
+    first_states(rows, weights, states, 0)
+    for number in range(rounds):
+        next_states(begin, links, weights, number, states, after, 0, m)
+        states, after = after, states
+    return last_logits(states, weights)

@@ -8,12 +8,13 @@ likely each tree is to be part of a shortest one.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from ..core.options import EffortName
 from ..core.points import Array
+from ..fst.enumerate.nearby.ground import TreeList
 from ..fst.select.search.greedy import first_choice
 from ..fst.trees import FullTrees
 from ..run.monitor import Report
@@ -21,6 +22,9 @@ from ..run.threads import Workers
 from ..run.watch import Watch
 from .device_network import Forward
 from .weights import Weights, load_weights
+
+if TYPE_CHECKING:
+    from .network_kernels import Described
 
 # Trees in one uninterrupted call.
 SLICE = 500
@@ -119,18 +123,17 @@ def score_list(
     """
     from . import network_kernels as kernels
 
-    m = len(listing)
     states, parts = _described(listing, weights, workers, report, watch, forward)
-    if sum(last - first for first, last, *_ in parts) < m:
+    if sum(last - first for first, last, _ in parts) < len(listing):
         return None
     if forward is not None:
-        return watch.wait("network", lambda: forward(*_joined(parts)))
-    for number, (own, bias, message) in enumerate(zip(*weights[2:5], strict=True)):
+        return watch.wait("network", lambda: forward(_joined(parts)))
+    for number in range(len(weights.own)):
         after = np.empty_like(states)
 
         def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
-            for first, last, links_at, links, _ in parts[low:high]:
-                kernels.next_states(links_at, links, states, own, bias, message, after, first, last)  # noqa: B023
+            for first, last, (_, begin, links) in parts[low:high]:
+                kernels.next_states(begin, links, weights, number, states, after, first, last)  # noqa: B023
 
         done = 0
 
@@ -143,8 +146,7 @@ def score_list(
         if done < len(parts):
             return None
         states = after
-    logits = np.empty(m, dtype=np.float32)
-    kernels.last_logits(states, weights[5], weights[6], logits, 0, m)
+    logits: Array = kernels.last_logits(states, weights)
     return logits
 
 
@@ -155,53 +157,49 @@ def _described(
     report: Report,
     watch: Watch,
     forward: Forward | None,
-) -> tuple[Array, list[Any]]:
-    """Return the trees' first states, and by slices (first, last, begin, links, features).
+) -> tuple[Array, list[tuple[int, int, Described]]]:
+    """Return the trees' first states, and by slices (first, last, what the network sees).
 
     Slices are missing where `report` says no. What only this needs is most of the memory so far.
     """
-    from ..fst.select.exact.prune_kernels import incidence
     from . import network_kernels as kernels
     from .vector_kernels import WIDTH
 
-    n, m = len(listing.points), len(listing)
-    start, terminals, length = listing.start, listing.terminals, listing.length
-
-    def survey() -> Any:
-        base, gone_start, gone = kernels.savings(n, start, terminals, length)
-        edges = kernels.rivals(n, length, base, gone_start, gone)
-        at, lists = incidence(listing.graph, np.ones(m, dtype=np.bool_))
-        slots = kernels.slots_of(n, start, terminals, at)
-        unit, size = kernels.ends(listing.points, start, terminals, listing.steiner, 0, m)
-        near = kernels.spacing(n, terminals, length)
-        return (base, gone_start, gone), edges, (at, lists, slots), unit, size, near
-
-    gone, edges, incident, unit, size, near = watch.wait("relations", survey)
+    m, trees = len(listing), _as_list(listing)
+    seen = watch.wait("relations", lambda: kernels.view(trees))
     states = np.zeros((m, WIDTH), dtype=np.float32)
     scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
 
-    def begin(first: int, last: int) -> Any:
-        part = size[start[first] : start[last]]
-        given = [listing.steiner, *gone, *edges, near, incident[0], part, first, last]
-        rows = kernels.features(start, terminals, length, *given)
+    def begin(first: int, last: int) -> tuple[int, int, Described]:
+        rows = kernels.features(trees, seen, first, last)
         if forward is None:
-            kernels.first_states(rows, weights[0], weights[1], states, first)
+            kernels.first_states(rows, weights, states, first)
             rows = rows[:0].copy()  # a view would keep all of them
-        if len(weights[2]) == 0:
-            return first, last, np.zeros(last - first + 1, dtype=np.int64), incident[1][:0], rows
-        given = [gone[0], *incident, unit, scratch(), first, last]
-        return first, last, *kernels.relations(start, terminals, length, *given), rows
+        if len(weights.own) == 0:
+            nothing = np.zeros(last - first + 1, dtype=np.int64)
+            return first, last, kernels.Described(rows, nothing, nothing[:0])
+        links = kernels.relations(trees, seen, scratch(), first, last)
+        return first, last, kernels.Described(rows, *links)
 
     return states, workers.map(begin, m, 2 * SLICE, report, "features")
 
 
-def _joined(parts: list[Any]) -> tuple[Array, Array, Array]:
-    """Return (features, begin, links) of consecutive slices as those of the whole list."""
-    counts = np.concatenate([np.diff(part[2]) for part in parts])
-    return (
-        np.concatenate([part[4] for part in parts]),
+def _as_list(listing: FullTrees) -> TreeList:
+    """Return a list as kernels take it."""
+    return TreeList(
+        listing.points, listing.start, listing.terminals, listing.length, listing.steiner
+    )
+
+
+def _joined(parts: list[tuple[int, int, Described]]) -> Described:
+    """Return what the network sees of consecutive slices as that of the whole list."""
+    from .network_kernels import Described
+
+    counts = np.concatenate([np.diff(one.begin) for _, _, one in parts])
+    return Described(
+        np.concatenate([one.features for _, _, one in parts]),
         np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate([part[3] for part in parts]),
+        np.concatenate([one.links for _, _, one in parts]),
     )
 
 
@@ -215,8 +213,7 @@ def thinned(
     from .network_kernels import savings
     from .small_instance_kernels import keep_likely
 
-    n = len(listing.points)
-    _, gone_start, gone = savings(n, listing.start, listing.terminals, listing.length)
-    keep = keep_likely(n, listing.start, listing.terminals, logits, gone_start, gone, drop)
+    trees = _as_list(listing)
+    keep = keep_likely(trees, logits, savings(trees), drop)
     keep |= picked
     return listing.part(keep), picked[keep]

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import torch
@@ -26,7 +26,9 @@ from torch import nn
 from ..core.points import Array, Frame
 from ..io.atomic import atomic_write
 from .labels import MIXTURE, Label, kinds_of, load_labels, source_of
-from .network import FEATURES, RELATIONS, ROUNDS, STRIDE, WIDTH, ListGraph, ListNetwork, as_graph
+from .network import ROUNDS, ListGraph, ListNetwork, joined
+from .network_kernels import FEATURES, RELATIONS, Described
+from .vector_kernels import WIDTH
 
 LARGEST = 6
 # Terminals in one step of training.
@@ -65,23 +67,27 @@ class Part:
         ]
 
 
-def describe_label(label: Label) -> tuple[Array, Array, Array, Array]:
-    """Return (features, begin, links, labels) of one instance's list.
+class Lesson(NamedTuple):
+    """Lists of full Steiner trees as one graph, and whether each is part of its shortest tree."""
+
+    graph: ListGraph
+    labels: torch.Tensor
+
+
+def describe_label(label: Label) -> tuple[Described, Array]:
+    """Return what the network sees of one instance's list, and which trees it should choose.
 
     The list is wider than the method's own: the network is then taught more of what not to choose.
     """
     from ..fst.component_kernels import components
     from ..fst.enumerate.nearby.neighbour_kernels import ON_ONE, ON_TWO
-    from .network_kernels import described, savings
-    from .small_instance_kernels import list_grown
+    from ..fst.enumerate.nearby.small_listing_kernels import list_grown
+    from .network_kernels import described
 
     frame = Frame.of(label.points)
     points = frame.into(label.points)
-    start, terminals, length, steiner = list_grown(points, LARGEST, ON_ONE, ON_TWO)
-    base, gone_start, gone = savings(len(points), start, terminals, length)
-    rows, begin, links = described(
-        points, start, terminals, length, steiner, base, gone_start, gone
-    )
+    trees = list_grown(points, LARGEST, ON_ONE, ON_TWO)
+    _, start, terminals, length, _ = trees
     at, members, *_ = components(points, frame.into(label.steiner), label.edges)
     wanted = {tuple(sorted(members[at[i] : at[i + 1]])) for i in range(len(at) - 1)}
     best: dict[tuple[int, ...], int] = {}
@@ -91,13 +97,13 @@ def describe_label(label: Label) -> tuple[Array, Array, Array, Array]:
             best[name] = f
     chosen = np.zeros(len(length), dtype=np.bool_)
     chosen[list(best.values())] = True
-    return rows, begin, links, chosen
+    return described(trees, True), chosen
 
 
-def graphs_of(labels: Sequence[Label]) -> list[ListGraph]:
+def lessons_of(labels: Sequence[Label]) -> list[Lesson]:
     """Return the labels' lists as graphs of about STEP_TERMINALS terminals each."""
-    graphs: list[ListGraph] = []
-    parts: list[tuple[Array, Array, Array, Array]] = []
+    lessons: list[Lesson] = []
+    parts: list[tuple[Described, Array]] = []
     terminals = 0
     for label in labels:
         if len(np.unique(label.points, axis=0)) < max(len(label.points), 4):
@@ -105,41 +111,34 @@ def graphs_of(labels: Sequence[Label]) -> list[ListGraph]:
         parts.append(describe_label(label))
         terminals += len(label.points)
         if terminals >= STEP_TERMINALS:
-            graphs.append(_joined(parts))
+            lessons.append(_joined(parts))
             parts, terminals = [], 0
-    return [*graphs, _joined(parts)] if parts else graphs
+    return [*lessons, _joined(parts)] if parts else lessons
 
 
-def _joined(parts: Sequence[tuple[Array, Array, Array, Array]]) -> ListGraph:
-    first = np.cumsum([0, *(len(part[0]) for part in parts)])
-    counts = np.concatenate([np.diff(part[1]) for part in parts])
-    return as_graph(
-        np.concatenate([part[0] for part in parts]),
-        np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate(
-            [part[2] + STRIDE * begin for part, begin in zip(parts, first, strict=False)]
-        ),
-        np.concatenate([part[3] for part in parts]),
-    )
+def _joined(parts: Sequence[tuple[Described, Array]]) -> Lesson:
+    lists, chosen = zip(*parts, strict=True)
+    labels = torch.as_tensor(np.concatenate(chosen), dtype=torch.float32)
+    return Lesson(ListGraph.of(joined(lists)), labels)
 
 
 def train(
-    graphs: Sequence[ListGraph],
+    lessons: Sequence[Lesson],
     settings: Settings,
     on_epoch: Callable[[int, float], None] | None = None,
 ) -> ListNetwork:
-    """Return a network trained on the graphs; the same on every run with one thread."""
+    """Return a network trained on the lessons; the same on every run with one thread."""
     torch.manual_seed(settings.seed)
     network = ListNetwork(settings.rounds)
-    steps = settings.epochs * len(graphs)
+    steps = settings.epochs * len(lessons)
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=steps + 1)
     order = np.random.default_rng(settings.seed)
     for epoch in range(settings.epochs):
         total = 0.0
-        for index in order.permutation(len(graphs)):
-            graph = graphs[index]
-            loss = nn.functional.binary_cross_entropy_with_logits(network(graph), graph.labels)
+        for index in order.permutation(len(lessons)):
+            graph, labels = lessons[index]
+            loss = nn.functional.binary_cross_entropy_with_logits(network(graph), labels)
             optimiser.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(network.parameters(), 1.0)
@@ -147,19 +146,19 @@ def train(
             schedule.step()
             total += loss.item()
         if on_epoch is not None:
-            on_epoch(epoch, total / len(graphs))
+            on_epoch(epoch, total / len(lessons))
     return network
 
 
-def evaluate(network: ListNetwork, graphs: Sequence[ListGraph]) -> dict[str, float]:
+def evaluate(network: ListNetwork, lessons: Sequence[Lesson]) -> dict[str, float]:
     """Return the mean loss, and the share of unneeded trees below every needed one but some.
 
     `dropped_at_0.001` is the share of all unneeded trees with a smaller logit than all but one in
     a thousand of the needed ones.
     """
     with torch.no_grad():
-        logits = torch.cat([network(graph) for graph in graphs])
-    labels = torch.cat([graph.labels for graph in graphs])
+        logits = torch.cat([network(graph) for graph, _ in lessons])
+    labels = torch.cat([labels for _, labels in lessons])
     loss = nn.functional.binary_cross_entropy_with_logits(logits, labels)
     needed, unneeded = logits[labels > 0.5].numpy(), logits[labels < 0.5].numpy()
     facts = {"loss": float(loss)}
@@ -249,7 +248,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     torch.set_num_threads(1)
     settings = Settings(given.epochs, given.rounds, given.rate, given.seed)
     labels = [label for path in given.labels for label in part.of(path)]
-    graphs = graphs_of(labels)
+    lessons = lessons_of(labels)
     began = time.perf_counter()
 
     def tell(epoch: int, loss: float) -> None:
@@ -257,9 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"epoch {epoch + 1}: loss {loss:.4f}, {time.perf_counter() - began:.0f} s", flush=True
         )
 
-    network = train(graphs, settings, tell)
+    network = train(lessons, settings, tell)
     minutes = (time.perf_counter() - began) / 60.0
-    held_out = graphs_of(load_labels(given.validation)) if given.validation else []
+    held_out = lessons_of(load_labels(given.validation)) if given.validation else []
     command = "python -m deepsteiner.scoring.train " + " ".join(
         sys.argv[1:] if arguments is None else arguments
     )

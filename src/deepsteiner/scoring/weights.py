@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,14 +15,26 @@ from ..core.points import Array
 
 FORMAT = 1
 
-Weights = tuple[Array, Array, Array, Array, Array, Array, Array]
+
+class Weights(NamedTuple):
+    """The network's biases, and its matrices as a row of features or states is multiplied by them.
+
+    input, input_bias: features to states.
+    own, own_bias, message: the update in a round, one behind the other; a model may have no rounds.
+    output, output_bias: states to logits.
+    """
+
+    input: Array
+    input_bias: Array
+    own: Array
+    own_bias: Array
+    message: Array
+    output: Array
+    output_bias: Array
 
 
 def load_weights(model: str = "neural") -> Weights:
-    """Return (input, bias, own, bias, message, output, bias) of a shipped model or of a folder.
-
-    The rounds' matrices stand behind each other in three-dimensional arrays; a model may have none.
-    """
+    """Return the weights of a shipped model or of a folder."""
     return _built(read_model(model, "neural"))
 
 
@@ -31,20 +44,19 @@ def _built(files: ModelFiles) -> Weights:
     from .network_kernels import RELATIONS
     from .vector_kernels import WIDTH
 
-    path = files.folder
-    rounds = _rounds(files)
-    tensors = _tensors(files)
+    path, rounds, tensors = files.folder, _rounds(files), _tensors(files)
+
+    def each(name: str) -> list[Array]:
+        part, kind = name.split(".")
+        return [tensors[f"{part}.{k}.{kind}"].T for k in range(rounds)]
+
     try:
-        each = [
-            [tensors[f"{part}.{k}.{kind}"] for k in range(rounds)]
-            for part, kind in (("own", "weight"), ("own", "bias"), ("message", "weight"))
-        ]
-        weights = (
+        weights = Weights(
             np.ascontiguousarray(tensors["input.weight"].T),
             tensors["input.bias"],
-            _stacked([one.T for one in each[0]], (WIDTH, WIDTH)),
-            _stacked(each[1], (WIDTH,)),
-            _stacked([one.T for one in each[2]], (RELATIONS * WIDTH, WIDTH)),
+            _stacked(each("own.weight"), (WIDTH, WIDTH)),
+            _stacked(each("own.bias"), (WIDTH,)),
+            _stacked(each("message.weight"), (RELATIONS * WIDTH, WIDTH)),
             np.ascontiguousarray(tensors["output.weight"][0]),
             tensors["output.bias"],
         )
@@ -92,7 +104,7 @@ def _check(path: Path, weights: Weights) -> None:
     from .network_kernels import FEATURES, RELATIONS
     from .vector_kernels import WIDTH
 
-    rounds = weights[2].shape[0]
+    rounds = len(weights.own)
     shapes = (
         (FEATURES, WIDTH),
         (WIDTH,),

@@ -4,37 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ..core.points import Array, FloatArray, IntArray
+from ..core.points import FloatArray, IntArray
 from ..core.trees import tree_length
 from ..geometry.relaxation import refine, refine_batch
-from ..run.method import BatchTrees, Run, Tree, pack
+from ..run.method import BatchTrees, Run, Tree, TreeRows, pack
 from ..run.threads import share
 from ..run.watch import Stopped, Watch
 
 # Edges of a tree that is refined in one go, and of the pieces of larger ones: some 20 ms.
 _PIECE = 10_000
-
-
-class TreeRows(NamedTuple):
-    """Where kernels write the trees of a batch of B instances of n points each.
-
-    Attributes
-    ----------
-    sizes
-        (B,) number of points of each tree, terminals included.
-    steiner
-        (B, n, 2) Steiner points; the first sizes[b] - n of row b are in use.
-    edges
-        (B, 2n, 2) edges; the first sizes[b] - 1 of row b are in use.
-    """
-
-    sizes: Array
-    steiner: Array
-    edges: Array
 
 
 class SmallTrees:

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..core.device import Place
 from ..core.options import EffortName, describe, option
@@ -40,6 +40,9 @@ from ..scoring.weights import load_weights
 from .batches import SmallTrees
 from .local import MANY, threads_for
 from .search import Pipeline, Select, search, spanned
+
+if TYPE_CHECKING:
+    from ..scoring.small_instance_kernels import Plan
 
 # Up to here a solve is one kernel call,
 BATCH_LIMIT = 256
@@ -157,33 +160,34 @@ def pipeline(options: Options, n: int, device: Place) -> Pipeline:
     )
 
 
-def largest_piece(options: Options, n: int) -> int:
-    """Return how many terminals an exactly solved piece of a small instance may have."""
-    return {"none": 0, "third": n // 3, "any": n}[options.pieces]
+def small_plan(options: Options, n: int) -> Plan:
+    """Return what the solve of a small instance of n points may spend."""
+    from ..scoring.small_instance_kernels import Plan
+
+    how = EFFORTS[options.effort]
+    piece = {"none": 0, "third": n // 3, "any": n}[options.pieces]
+    return Plan(
+        how.largest, how.gaps, how.drop, piece, SMALL_WORK, SMALL_WIDEST, how.sweeps, how.pairs,
+        how.trials,
+    )  # fmt: skip
 
 
 def _solve_small(small: SmallTrees, options: Options, device: Place, stop: IntArray) -> None:
     """Solve all instances, on the threads given; in haste once stop[0] is set."""
     from ..scoring.small_instance_kernels import decide, solve_learned
 
-    how, weights = EFFORTS[options.effort], load_weights(options.model)
-    piece = largest_piece(options, small.points.shape[1])
-
-    def solve_span(first: int, last: int) -> None:
-        solve_learned(
-            small.points, *small.rows, weights, how.largest, how.gaps, how.drop, piece, how.sweeps,
-            how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, first, last, stop,
-        )  # fmt: skip
-
+    points, weights = small.points, load_weights(options.model)
+    plan = small_plan(options, points.shape[1])
     if device != "cuda":
-        share(len(small.points), solve_span)
+        share(
+            len(points),
+            lambda first, last: solve_learned(points, weights, plan, small.rows, first, last, stop),
+        )
         return
-    scored = ScoredLists(small.points, how.largest, forward_on(device, weights))
+    scored = ScoredLists(points, plan.largest, forward_on(device, weights))
 
     def choose_span(first: int, last: int) -> None:
         for b in range(first, last):
-            given: list[Any] = [small.points[b], *scored[b][:5], how.gaps, how.drop, piece]
-            given += [how.sweeps, how.pairs, how.trials, SMALL_WORK, SMALL_WIDEST, stop]
-            small.put(b, *decide(*given))
+            small.put(b, *decide(*scored[b], plan, stop))
 
-    share(len(small.points), choose_span)
+    share(len(points), choose_span)

@@ -31,8 +31,9 @@ from ..core.options import EffortName
 from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
 from ..core.trees import tree_length
+from ..fst.enumerate.nearby.ground import Ground
 from ..fst.enumerate.nearby.grown import Grown
-from ..fst.enumerate.nearby.listing import ClosedForms, Ground, triangulated
+from ..fst.enumerate.nearby.listing import ClosedForms, triangulated
 from ..fst.select.exact.concatenation import WAITING
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Flags, Pass, WindowSearch

@@ -13,9 +13,13 @@ import numpy as np
 import pytest
 
 from deepsteiner.fst import component_kernels, union_kernels
-from deepsteiner.fst.enumerate.nearby import listing_kernels, neighbour_kernels, quint_kernels
+from deepsteiner.fst.enumerate.nearby import (
+    listing_kernels,
+    neighbour_kernels,
+    quint_kernels,
+    small_listing_kernels,
+)
 from deepsteiner.fst.enumerate.nearby.listing import find_trees, list_trees, survey
-from deepsteiner.fst.select.search import batch_kernels
 from deepsteiner.run.threads import Workers
 from melzak import Surroundings, as_complex, clearly_shorter, drawn, full_tree, joined
 
@@ -64,9 +68,9 @@ def test_trees_of_four(seed):
 def quint_of(points: np.ndarray, quint: tuple[int, ...]) -> tuple[float, np.ndarray]:
     """The shortest tree ab|e|cd that the kernels close, without limits of any kind."""
     a, b, e, c, d = quint
-    shapes, far, best = np.empty((4, 8)), np.empty(4), (math.inf, np.empty(6))
+    shapes, best = np.empty((4, 8)), (math.inf, np.empty(6))
     ways = quint_kernels.branches(points, a, b, e, 1e9, 1e9, shapes)
-    quint_kernels.far_end(points, e, c, d, far)
+    far = quint_kernels.far_end(points, e, c, d)
     for way in range(ways):
         place = np.empty(6)
         total = quint_kernels.close_branch(points, np.array(quint), shapes, way, far, 1e9, place)
@@ -129,14 +133,14 @@ def compare(listed: dict, expected: dict, unsure: set) -> None:
 
 def test_close_pairs(around):
     points, graph = around.ground.points, around.ground.cross[0]
-    up, rank, weight = around.ground.bottlenecks
-    bound, stretch = neighbour_kernels.pair_bounds(points, graph, up, rank, weight, 0, len(graph))
+    tree = around.ground.bottlenecks
+    bound, stretch = neighbour_kernels.pair_bounds(points, graph, tree, 0, len(graph))
     for (a, b), near, far in zip(graph.tolist(), bound, stretch, strict=True):
         assert near == pytest.approx(around.bottleneck[a, b], rel=1e-14)
         assert far == pytest.approx(abs(around.z[a] - around.z[b]) / near, rel=1e-14)
         assert far <= neighbour_kernels.ON_TWO
     assert around.pairs <= around.cross
-    start, rows = neighbour_kernels.incident_pairs(around.n, graph)
+    _, _, start, rows = neighbour_kernels.with_incidence(around.n, graph, bound)
     for v in range(around.n):
         own = rows[start[v] : start[v + 1]].tolist()
         assert own == [k for k, pair in enumerate(graph.tolist()) if v in pair]
@@ -248,8 +252,8 @@ def test_the_list_in_one_call_is_the_list_in_slices(n):
     points = drawn("uniform", n, n)
     with Workers(1) as workers:
         listing = list_trees(survey(points, workers), workers, 5, lambda *_: True)
-    (_, start, terminals, length), steiner = batch_kernels.list_small(points, 5)
-    pairs = batch_kernels.neighbour_pairs(points, terminals[: 2 * n - 2].reshape(-1, 2))
+    _, start, terminals, length, steiner = small_listing_kernels.list_small(points, 5)
+    pairs = small_listing_kernels.neighbour_pairs(points, terminals[: 2 * n - 2].reshape(-1, 2))
     gaps = np.hypot(*(points[pairs[:, 0]] - points[pairs[:, 1]]).T)
     assert (np.diff(gaps) >= -1e-15).all()
 

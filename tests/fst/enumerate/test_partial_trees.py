@@ -13,16 +13,16 @@ from deepsteiner.fst.enumerate.nearby import (
     gap_kernels,
     partial_tree_kernels,
     sextet_kernels,
+    small_listing_kernels,
     tile_kernels,
 )
 from deepsteiner.fst.enumerate.nearby.grown import _grown
 from deepsteiner.fst.enumerate.nearby.listing import survey
-from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE
+from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE, grouped
 from deepsteiner.fst.enumerate.nearby.quint_kernels import MIDDLES
 from deepsteiner.run.monitor import Monitor
 from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
-from deepsteiner.scoring import small_instance_kernels
 from melzak import SIXTH, Surroundings, clearly_shorter, drawn, full_tree, joined, spanning
 
 SAMPLES = [cmath.exp(2j * math.pi * k / 1440) for k in range(1440)]
@@ -112,7 +112,8 @@ def test_terminals_and_pairs_as_partial_trees(around):
     for v, row in enumerate(own):
         assert Partial(row).is_terminal
         assert Partial(row).top == around.z[v]
-    rows = partial_tree_kernels.grow_pairs(own, pairs, bound)
+    *same, rows = partial_tree_kernels.grow_pairs(own, pairs, bound)
+    assert all(np.array_equal(a, b) for a, b in zip(same, (pairs, bound), strict=True))
     assert len(rows) == 2 * len(pairs)
     grown = 0
     for p, (pair, most) in enumerate(zip(pairs.tolist(), bound, strict=True)):
@@ -140,12 +141,12 @@ def test_branches_are_pairs_joined_by_a_third(around):
     """All cross neighbours on both sides; a branch that is long everywhere is left out."""
     ground, points = around.ground, around.ground.points
     pairs, bound, *_ = ground.pairs
-    near = (ground.cross[0], *ground.cross[2:])
     own = partial_tree_kernels.terminal_rows(points)
-    two = partial_tree_kernels.grow_pairs(own, pairs, bound)
-    rows, names, instead = partial_tree_kernels.grow_branches(
-        points, own, two, pairs, bound, *near, *ground.bottlenecks, 0, len(pairs)
-    )
+    grown = partial_tree_kernels.grow_pairs(own, pairs, bound)
+    two = grown.rows
+    branches = partial_tree_kernels.grow_branches(ground, own, grown)
+    rows, instead = branches.rows, branches.instead
+    names = np.stack((branches.pair, branches.third, branches.right), axis=1)
     listed = {tuple(name): k for k, name in enumerate(names.tolist())}
     assert len(listed) == len(names)
     dropped = 0
@@ -174,7 +175,7 @@ def test_branches_are_pairs_joined_by_a_third(around):
             assert instead[k] == pytest.approx(around.three((a, b, e)), rel=1e-9)
     assert len(names) > 5
     assert dropped > 0 or around.n < 16  # in two rows all are short
-    start, on = partial_tree_kernels.by_terminal(around.n, names)
+    start, on = grouped(branches.third, around.n)
     for v in range(around.n):
         mine = [k for k, name in enumerate(names.tolist()) if name[1] == v]
         assert on[start[v] : start[v + 1]].tolist() == mine
@@ -281,14 +282,11 @@ def test_rows_of_six_are_measured_against_spanning_trees():
 
 @pytest.mark.parametrize("wide", [False, True])
 def test_tiles_see_all_pairs_they_need(around, wide):
-    cross_at = around.ground.cross
     pair_at = around.ground.pairs
     near = {v: {u for u in range(around.n) if frozenset((u, v)) in around.cross}
             for v in range(around.n)}  # fmt: skip
     for first, last in ((0, 3), (4, 5), (0, around.n)):
-        thirds, rows = tile_kernels.pairs_around(
-            first, last, wide, cross_at[0], *cross_at[2:], *pair_at[2:]
-        )
+        thirds, rows = tile_kernels.pairs_around(around.ground, first, last, wide)
         expected = set(range(first, last))
         if wide:
             expected |= {u for v in expected for u in near[v]}
@@ -300,13 +298,13 @@ def test_tiles_see_all_pairs_they_need(around, wide):
 
 def test_branches_by_third_terminal():
     rng = np.random.default_rng(1)
-    names = np.stack((np.arange(20), rng.integers(0, 9, 20), np.zeros(20, int)), axis=1)
+    third = rng.integers(0, 9, 20)
     at, count = np.full(10, -7), np.zeros(9, np.int32)
     thirds = np.array([1, 2, 8])
-    on = tile_kernels.by_third(thirds, names, at, count)
+    at, on = tile_kernels.by_third(thirds, third, at, count)
     assert not count.any()
-    for v in {*thirds.tolist(), *names[:, 1].tolist()}:
-        assert on[at[v] : at[v + 1]].tolist() == np.flatnonzero(names[:, 1] == v).tolist()
+    for v in {*thirds.tolist(), *third.tolist()}:
+        assert on[at[v] : at[v + 1]].tolist() == np.flatnonzero(third == v).tolist()
 
 
 def test_trees_across_gaps_are_new_and_stand_at_the_end():
@@ -314,11 +312,11 @@ def test_trees_across_gaps_are_new_and_stand_at_the_end():
     centres = rng.random((4, 2))
     points = centres[rng.integers(4, size=26)] + rng.normal(0, 0.012, (26, 2))
     points -= points.mean(axis=0)
-    listing = small_instance_kernels.list_grown(points, 6)
-    m = len(listing[2])
+    listing = small_listing_kernels.list_grown(points, 6)
+    m = len(listing.length)
     logits = np.linspace(-1.0, 1.0, m).astype(np.float32)
-    *wider, scores = gap_kernels.with_trees_across_gaps(points, *listing, logits)
-    start, terminals, length, steiner = wider
+    wider, scores = gap_kernels.with_trees_across_gaps(listing, logits)
+    _, start, terminals, length, steiner = wider
     assert len(length) > m
     for old, new in zip(listing, wider, strict=True):
         np.testing.assert_array_equal(new[: len(old)], old)

@@ -22,12 +22,12 @@ def framed(points):
 
 
 def scored(n, seed):
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_grown
     from deepsteiner.scoring.network_kernels import scores
-    from deepsteiner.scoring.small_instance_kernels import list_grown
 
     points = framed(np.random.default_rng(seed).random((n, 2)))
     listing = list_grown(points, 6)
-    return Hypergraph(n, *listing[:3]), scores(points, *listing, load_weights())[0]
+    return listing, Hypergraph(n, *listing[1:4]), scores(listing, load_weights())
 
 
 def completed(graph, order, now, flips):
@@ -65,7 +65,7 @@ def is_tree(graph, flags):
 def test_a_flip_against_a_slow_twin(n):
     from deepsteiner.fst.select.search.flip_kernels import arrange, flipped, prepared, price_keys
 
-    graph, logits = scored(n, n)
+    _, graph, logits = scored(n, n)
     m = len(graph.length)
     order = np.argsort(price_keys(graph, logits), kind="stable")
     spanning = np.arange(m) < n - 1
@@ -93,7 +93,7 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
         price_keys,
     )
 
-    graph, logits = scored(n, 5)
+    _, graph, logits = scored(n, 5)
     length = graph.length
     keys, rank = price_keys(graph, logits), doubt_order(logits)
     now = np.arange(len(length)) < n - 1
@@ -111,24 +111,28 @@ def test_search_keeps_a_tree_and_gets_shorter(n):
 
 
 def test_a_choice_is_never_longer_than_its_greedy_start():
-    from deepsteiner.scoring.small_instance_kernels import choose, likely_start
+    from deepsteiner.scoring.small_instance_kernels import Plan, choose, likely_start
 
+    plan = Plan(6, False, 0.0, 0, 1e5, 1000, sweeps=1, pairs=0, trials=0)
     for seed in range(20):
-        graph, logits = scored(25, seed)
-        length = graph.length
+        trees, _, logits = scored(25, seed)
+        length = trees.length
         noise = np.random.default_rng(seed).normal(0.0, 6.0, len(logits)).astype(np.float32)
         keep = np.ones(len(length), dtype=np.bool_)
-        begun, chosen = np.zeros_like(keep), np.zeros_like(keep)
-        likely_start(*graph, noise, keep.copy(), 4, begun)
-        choose(*graph, noise, keep, 0, 1, 0, 0, 1e5, 1000, chosen, never())
+        begun = likely_start(trees, noise, keep.copy())
+        chosen = choose(trees, noise, keep, plan, never())
         assert length[chosen].sum() <= length[begun].sum() * (1.0 + 1e-12)
 
 
 def test_pairs_across_gaps_have_a_common_neighbour_and_a_wide_gap():
     from deepsteiner.fst.enumerate.nearby.gap_kernels import WIDE, pairs_across_gaps
-    from deepsteiner.fst.enumerate.nearby.neighbour_kernels import ON_TWO, bottleneck_tree
-    from deepsteiner.fst.select.search.batch_kernels import neighbour_pairs
-    from deepsteiner.geometry.spanning_kernels import heaviest_between, prim
+    from deepsteiner.fst.enumerate.nearby.neighbour_kernels import (
+        ON_TWO,
+        bottleneck,
+        bottleneck_tree,
+    )
+    from deepsteiner.fst.enumerate.nearby.small_listing_kernels import neighbour_pairs
+    from deepsteiner.geometry.spanning_kernels import prim
 
     rng = np.random.default_rng(3)
     points = framed(rng.random((4, 2))[rng.integers(4, size=30)] + rng.normal(0, 0.01, (30, 2)))
@@ -137,16 +141,16 @@ def test_pairs_across_gaps_have_a_common_neighbour_and_a_wide_gap():
     prim(points, tree)
     span = np.hypot(*(points[tree[:, 0]] - points[tree[:, 1]]).T)
     tree = tree[np.argsort(span, kind="stable")]
-    up, rank, weight = bottleneck_tree(points, tree, np.arange(n - 1))
+    bottlenecks = bottleneck_tree(points, tree)
     pairs = neighbour_pairs(points, tree)
-    wider = pairs_across_gaps(points, pairs, up, rank, weight)
+    wider = pairs_across_gaps(points, pairs, bottlenecks)
     apart = np.hypot(*(points[:, None] - points[None]).transpose(2, 0, 1))
     near = np.where(np.eye(n, dtype=bool), np.inf, apart).min(axis=1)
     joined = np.zeros((n, n), dtype=bool)
     joined[pairs[:, 0], pairs[:, 1]] = joined[pairs[:, 1], pairs[:, 0]] = True
     wanted = {tuple(sorted(pair)) for pair in pairs.tolist()}
     for a, b in itertools.combinations(range(n), 2):
-        gap = weight[heaviest_between(a, b, up, rank)]
+        gap = bottleneck(a, b, bottlenecks)
         wide = gap >= WIDE * max(near[a], near[b]) and apart[a, b] <= ON_TWO * gap
         if wide and (joined[a] & joined[b]).any():
             wanted.add((a, b))
@@ -190,16 +194,16 @@ def test_no_solved_piece_has_more_than_a_third_of_the_points(n, kind, monkeypatc
 
 def test_small_pieces_are_at_most_a_third():
     for n in (3, 10, 20, 50, 150, 256):
-        assert neural.largest_piece(neural.Options(), n) <= n / 3
-        assert neural.largest_piece(neural.Options(pieces="none"), n) == 0
-        assert neural.largest_piece(neural.Options(pieces="any"), n) == n
+        assert neural.small_plan(neural.Options(), n).piece <= n / 3
+        assert neural.small_plan(neural.Options(pieces="none"), n).piece == 0
+        assert neural.small_plan(neural.Options(pieces="any"), n).piece == n
 
 
 def test_regions_of_small_instances_keep_to_their_limit():
     from deepsteiner.fst.select.exact.prune_kernels import incidence
     from deepsteiner.fst.select.search.region_kernels import nearby
 
-    graph, _ = scored(60, 2)
+    _, graph, _ = scored(60, 2)
     at = incidence(graph, np.ones(len(graph.length), dtype=np.bool_))
     stamp, members = np.full(60, -1, dtype=np.int64), np.empty(60, dtype=np.int64)
     for seed in range(60):

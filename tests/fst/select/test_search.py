@@ -8,11 +8,11 @@ import math
 import numpy as np
 import pytest
 
+from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_small
 from deepsteiner.fst.select.exact.blocks_kernels import Settled
 from deepsteiner.fst.select.exact.prune_kernels import Blocks
-from deepsteiner.fst.select.hypergraph import Budget, Rows
+from deepsteiner.fst.select.hypergraph import Budget, Hypergraph, Rows
 from deepsteiner.fst.select.search import (
-    batch_kernels,
     greedy_kernels,
     region_kernels,
     region_pass_kernels,
@@ -30,8 +30,8 @@ class Plain:
         rng = np.random.default_rng(seed)
         self.n = n
         self.points = 2.0 * rng.random((n, 2)) - 1.0
-        self.graph, _ = batch_kernels.list_small(self.points, 5)
-        _, self.start, self.terminals, self.length = self.graph
+        _, self.start, self.terminals, self.length, _ = list_small(self.points, 5)
+        self.graph = Hypergraph(n, self.start, self.terminals, self.length)
         bounds = itertools.pairwise(self.start.tolist())
         self.sets = [set(self.terminals[a:b].tolist()) for a, b in bounds]
 

@@ -16,7 +16,7 @@ from ...core.points import Array
 from ...geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from ...geometry.relax_tree_kernels import copy_rows
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .bereta_tree_kernels import strict_tree
 from .slot_kernels import distance, fermat_point
 

@@ -8,7 +8,7 @@ from numba import njit
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .slot_kernels import NARROW, SlotTree, cosine, distance, edges_of, insert, put_tree, slots_of
 
 # How far into the angle a new point is put, as a share of the shorter edge: it belongs on top of

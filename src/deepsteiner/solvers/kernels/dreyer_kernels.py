@@ -11,7 +11,7 @@ from ...core.points import Array
 from ...geometry.relax_component_kernels import NODE, solve_component
 from ...geometry.relax_tree_kernels import copy_rows
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .slot_kernels import distance, fermat_point, put_tree
 from .walk_kernels import Walk, breadth_first
 

@@ -28,7 +28,7 @@ from ...geometry.growing_tree_kernels import (
 )
 from ...geometry.relax_component_kernels import step
 from ...geometry.spanning_kernels import heaviest_between, prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .slot_kernels import put_tree
 
 MST, KNN, ALL, GRID = 0, 1, 2, 3

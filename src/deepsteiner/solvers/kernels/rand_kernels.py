@@ -11,7 +11,7 @@ from ...core.points import Array
 from ...geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from ...geometry.relax_tree_kernels import copy_rows
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .greedy_kernels import Rules, Work, add, begin, list_candidates
 from .slot_kernels import put_tree
 

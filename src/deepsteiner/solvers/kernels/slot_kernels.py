@@ -15,7 +15,7 @@ from numba import njit
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
 from ...geometry.relax_tree_kernels import copy_rows
-from ..batches import TreeRows
+from ...run.method import TreeRows
 
 # Two edges meet below 120 degrees where the cosine exceeds that of 120 degrees by this much.
 ANGLE_SLACK = 1e-7

@@ -13,7 +13,7 @@ from ...core.tree_kernels import find
 from ...geometry.gift_wrapping_kernels import triangulate
 from ...geometry.relax_tree_kernels import Adjacency, adjacency
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .slot_kernels import distance, fermat_point
 
 # A rebuilt tree may differ by this share from its Simpson line.

@@ -10,7 +10,7 @@ from numba import njit
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
 from ...geometry.spanning_kernels import prim
-from ..batches import TreeRows
+from ...run.method import TreeRows
 from .slot_kernels import (
     NARROW,
     SlotTree,

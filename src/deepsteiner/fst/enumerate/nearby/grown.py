@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from ....core.points import Array, FloatArray, IntArray
+from ....core.points import FloatArray, IntArray
 from ....run.monitor import Report
 from ....run.threads import Workers
 from ....run.watch import Watch
 from ...trees import FullTrees
-from .listing import Ground, assembled, find_trees, survey
+from .ground import Found, Ground
+from .listing import assembled, find_trees, survey
 
 # Terminals of the first tile: some 10 ms, on lattices 30.
 TILE = 300
@@ -52,7 +52,7 @@ def list_grown_trees(
 
 def _grown(
     ground: Ground, workers: Workers, largest: int, report: Report, watch: Watch
-) -> list[tuple[Array, Array, Array]]:
+) -> list[Found]:
     """Return the trees of five and six terminals, tile by tile.
 
     Points stand in an order in which neighbours are near each other, so that a range of them is a
@@ -62,28 +62,20 @@ def _grown(
     from . import sextet_kernels as growth
     from . import tile_kernels as tiles
 
-    n, points, bottlenecks = len(ground.points), ground.points, ground.bottlenecks
-    pairs, bound, *pairs_at = ground.pairs
-    cross, _, cross_at, cross_rows = ground.cross
-    near = (cross, cross_at, cross_rows)
-    own = watch.wait("pairs", lambda: kernels.terminal_rows(points))
+    n = len(ground.points)
+    own = watch.wait("pairs", lambda: kernels.terminal_rows(ground.points))
     scratch = workers.scratch(
         lambda: (np.zeros(n + 1, dtype=np.int64), np.zeros(n, dtype=np.int32))
     )
 
-    def grow(first: int, last: int) -> list[Any]:
-        thirds, rows = tiles.pairs_around(first, last, largest > 5, *near, *pairs_at)
-        some, bounds = pairs[rows], bound[rows]
-        two = kernels.grow_pairs(own, some, bounds)
-        given: list[Any] = [points, own, two, some, bounds, *near, *bottlenecks, 0, len(rows)]
-        branches = kernels.grow_branches(*given)
-        at, count = scratch()
-        ends = [*bottlenecks, two, *branches, at, tiles.by_third(thirds, branches[1], at, count)]
-        given = [points, some, *ends, first, last]
-        found = [growth.close_quints(*given)]
+    def grow(first: int, last: int) -> list[Found]:
+        thirds, rows = tiles.pairs_around(ground, first, last, largest > 5)
+        pairs = kernels.grow_pairs(own, ground.pairs.ends[rows], ground.pairs.bound[rows])
+        branches = kernels.grow_branches(ground, own, pairs)
+        at = tiles.by_third(thirds, branches.third, *scratch())
+        found = [growth.close_quints(ground, pairs, branches, at, first, last)]
         if largest > 5:
-            given = [points, some, *ground.cross, *ends, first, last]
-            found.append(growth.close_hexes(*given))
+            found.append(growth.close_hexes(ground, pairs, branches, at, first, last))
         return found
 
     phase = f"trees of {largest} terminals"

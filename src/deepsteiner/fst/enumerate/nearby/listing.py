@@ -9,7 +9,6 @@ useful tree for each terminal, practically all that an exact generation would fi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from ....run.monitor import Monitor, Report
 from ....run.threads import Workers
 from ....run.watch import Stopped, Watch
 from ...trees import FullTrees
+from .ground import Found, Ground
 
 # Below this share of the extent, the triangulation is blurred and the spanning tree is made apart.
 _PRECISE = 1e-6
@@ -32,22 +32,6 @@ _PRECISE = 1e-6
 SLICE = 500
 # Up to here a triangulation without set-up cost is faster.
 SMALL = 150
-
-
-@dataclass(frozen=True)
-class Ground:
-    """Terminals with their spanning tree, bottleneck distances and close pairs.
-
-    ``pairs`` may share a Steiner point, ``cross`` may hang on adjacent ones; both come with
-    their bottleneck distances and with the numbers of the pairs at every terminal.
-    """
-
-    points: FloatArray
-    tree: IntArray
-    tree_lengths: FloatArray
-    bottlenecks: tuple[IntArray, IntArray, FloatArray]
-    pairs: tuple[IntArray, FloatArray, IntArray, IntArray]
-    cross: tuple[IntArray, FloatArray, IntArray, IntArray]
 
 
 def survey(
@@ -69,9 +53,9 @@ def survey(
     lengths = np.hypot(difference[:, 0], difference[:, 1])
     order = np.argsort(lengths, kind="stable")
     tree = tree[order]
-    bottlenecks = kernels.bottleneck_tree(points, tree, np.arange(n - 1))
+    bottlenecks = kernels.bottleneck_tree(points, tree)
     parts = workers.map(
-        lambda first, last: kernels.pair_bounds(points, graph, *bottlenecks, first, last),
+        lambda first, last: kernels.pair_bounds(points, graph, bottlenecks, first, last),
         len(graph),
         8 * SLICE,
     )
@@ -80,8 +64,7 @@ def survey(
     close = []
     for most in (kernels.ON_ONE, kernels.ON_TWO) if limit is None else (limit,):
         keep = kernels.shortest_pairs(points, graph, stretch, most)
-        chosen, bounds = kernels.placed_pairs(n, graph, bound, keep)
-        close.append((chosen, bounds, *kernels.incident_pairs(n, chosen)))
+        close.append(kernels.placed_pairs(n, graph, bound, keep))
     return Ground(points, tree, lengths[order], bottlenecks, close[0], close[-1])
 
 
@@ -155,37 +138,32 @@ def list_trees(
     return wait("list", lambda: assembled(ground, found))
 
 
-def find_trees(
-    ground: Ground, workers: Workers, largest: int, report: Report
-) -> list[tuple[Any, Any, Any]]:
-    """Return (names, places, lengths) of the full Steiner trees in every slice."""
+def find_trees(ground: Ground, workers: Workers, largest: int, report: Report) -> list[Found]:
+    """Return the full Steiner trees of every slice."""
     from . import listing_kernels as kernels
     from .quint_kernels import list_quints
 
-    n, pairs = len(ground.points), ground.pairs[0]
-    scratch = workers.scratch(lambda: np.full(len(pairs), -1, dtype=np.int64))
-    head = (ground.points, *ground.pairs)
+    n, count = len(ground.points), len(ground.pairs.bound)
+    scratch = workers.scratch(lambda: np.full(count, -1, dtype=np.int64))
 
-    def triples(first: int, last: int) -> Any:
-        return kernels.list_triples(*head, *ground.bottlenecks, first, last)
+    def triples(first: int, last: int) -> Found:
+        return kernels.list_triples(ground, first, last)
 
-    def quads(first: int, last: int) -> Any:
-        stamp = scratch()
-        return kernels.list_quads(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+    def quads(first: int, last: int) -> Found:
+        return kernels.list_quads(ground, scratch(), first, last)
 
-    def quints(first: int, last: int) -> Any:
-        stamp = scratch()
-        return list_quints(*head, *ground.cross, *ground.bottlenecks, stamp, first, last)
+    def quints(first: int, last: int) -> Found:
+        return list_quints(ground, scratch(), first, last)
 
     found = workers.map(triples, n, 4 * SLICE, report, "trees of 3 terminals")
     if largest >= 4:
-        found += workers.map(quads, len(pairs), SLICE, report, "trees of 4 terminals")
+        found += workers.map(quads, count, SLICE, report, "trees of 4 terminals")
     if largest >= 5:
-        found += workers.map(quints, len(pairs), SLICE // 4, report, "trees of 5 terminals")
+        found += workers.map(quints, count, SLICE // 4, report, "trees of 5 terminals")
     return found
 
 
-def assembled(ground: Ground, found: list[tuple[Any, Any, Any]]) -> FullTrees:
+def assembled(ground: Ground, found: list[Found]) -> FullTrees:
     """Put the spanning-tree edges and what was found into one list."""
     from ...union_kernels import count_names, put_edges, put_trees
 

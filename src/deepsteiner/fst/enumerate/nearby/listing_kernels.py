@@ -1,8 +1,6 @@
 """Full Steiner trees of three and four terminals that neighbours form, by closed formulas.
 
-A list under construction is `names` (room, 4) int64, the terminals with -1 as fourth of a triple;
-`places` (room, 4), the x and y of one or two Steiner points; `lengths` (room,). With four
-terminals a, b, c, d the first Steiner point joins a and b, the second c and d.
+With four terminals a, b, c, d the first Steiner point joins a and b, the second c and d.
 """
 
 from __future__ import annotations
@@ -13,7 +11,8 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from ....geometry.spanning_kernels import heaviest_between
+from .ground import ClosePairs, Found, Ground
+from .neighbour_kernels import bottleneck, squared
 
 HALF_ROOT3 = 0.5 * math.sqrt(3.0)
 ROUNDING = 1e-9
@@ -21,6 +20,33 @@ ROUNDING = 1e-9
 # in the modules of larger trees, is several smaller trees over the same terminals (links along the
 # spanning tree, a smaller full tree and a link), so no two trees can rule out each other.
 STRICT = 1.0 - 1e-10
+
+
+@njit(cache=True, nogil=True)
+def room_for(rows: int, size: int) -> Found:
+    """Return an empty list with room for trees of `size` terminals."""
+    return Found(np.empty((rows, size), np.int64), np.empty((rows, 2 * size - 4)), np.empty(rows))
+
+
+@njit(cache=True, nogil=True)
+def kept(found: Found, row: int, names: Array, place: Array, length: float) -> Found:
+    """Write a tree into a row of a list; return the list, with twice the room where it was full."""
+    if row == found.length.size:
+        found = Found(
+            np.concatenate((found.names, found.names)),
+            np.concatenate((found.places, found.places)),
+            np.concatenate((found.length, found.length)),
+        )
+    found.names[row], found.places[row], found.length[row] = names, place, length
+    return found
+
+
+@njit(cache=True, nogil=True)
+def first_rows(found: Found, count: int) -> Found:
+    """Return a copy of the first rows of a list."""
+    return Found(
+        found.names[:count].copy(), found.places[:count].copy(), found.length[:count].copy()
+    )
 
 
 @njit(cache=True, nogil=True)
@@ -35,13 +61,6 @@ def triple_length(p: float, q: float, r: float) -> float:
     total = p + q + r
     area = 4.0 * (p * q + q * r + r * p) - total * total  # 16 area^2
     return math.sqrt(0.5 * (total + math.sqrt(3.0 * max(area, 0.0))))
-
-
-@njit(cache=True, nogil=True)
-def squared(points: Array, a: int, b: int) -> float:
-    """Squared distance of two points."""
-    dx, dy = points[a, 0] - points[b, 0], points[a, 1] - points[b, 1]
-    return float(dx * dx + dy * dy)
 
 
 @njit(cache=True, nogil=True)
@@ -64,106 +83,78 @@ def triple_place(points: Array, a: int, b: int, c: int, place: Array) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _bound(a: int, b: int, up: Array, rank: Array, weight: Array) -> float:
-    return float(weight[heaviest_between(a, b, up, rank)])
-
-
-@njit(cache=True, nogil=True)
-def doubled(names: Array, places: Array, lengths: Array) -> tuple[Array, Array, Array]:
-    """Return the same lists with twice the room."""
-    room = lengths.size
-    more, spots, longer = (
-        np.empty((2 * room, 4), np.int64),
-        np.zeros((2 * room, 4)),
-        np.empty(2 * room),
-    )
-    more[:room], spots[:room], longer[:room] = names, places, lengths
-    return more, spots, longer
-
-
-@njit(cache=True, nogil=True)
-def list_triples(
-    points: Array,
-    pairs: Array,
-    bound: Array,
-    start: Array,
-    rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    first: int,
-    last: int,
-) -> tuple[Array, Array, Array]:
-    """Return (names, places, lengths) of the full trees of three terminals around first..last-1.
+def list_triples(ground: Ground, first: int, last: int) -> Found:
+    """Return the full trees of three terminals around first..last-1.
 
     A triple is met from each terminal that is paired with both others; the lowest one lists it.
     """
-    room = 2 * (last - first) + 8
-    names, places, lengths = np.empty((room, 4), np.int64), np.zeros((room, 4)), np.empty(room)
-    found = 0
+    points, near = ground.points, ground.pairs
+    ends, bound, start, rows = near
+    found, count = room_for(2 * (last - first) + 8, 3), 0
+    names, place = np.empty(3, np.int64), np.empty(2)
     for b in range(first, last):
         for i in range(start[b], start[b + 1]):
             one = rows[i]
-            a = pairs[one, 0] + pairs[one, 1] - b
+            a = ends[one, 0] + ends[one, 1] - b
             p = squared(points, a, b)
             for j in range(start[b], i):
                 two = rows[j]
-                c = pairs[two, 0] + pairs[two, 1] - b
-                q, r = squared(points, b, c), squared(points, a, c)
-                total = triple_length(p, q, r)
+                c = ends[two, 0] + ends[two, 1] - b
+                r = squared(points, a, c)
+                total = triple_length(p, squared(points, b, c), r)
                 if total >= (bound[one] + bound[two]) * STRICT:
                     continue
-                other = _bound(a, c, up, rank, weight)
+                other = bottleneck(a, c, ground.bottlenecks)
                 if r > 3.0 * (1.0 + ROUNDING) * other * other:
                     continue
                 longest = max(bound[one], bound[two], other)
                 if total >= (bound[one] + bound[two] + other - longest) * STRICT:
                     continue
-                if (a < b or c < b) and _paired(a, c, pairs, start, rows):
+                if (a < b or c < b) and paired(a, c, near):
                     continue
-                if found == lengths.size:
-                    names, places, lengths = doubled(names, places, lengths)
-                if triple_place(points, a, b, c, places[found]):
-                    names[found, 0], names[found, 1], names[found, 2] = a, b, c
-                    names[found, 3] = -1
-                    lengths[found] = total
-                    found += 1
-    return names[:found].copy(), places[:found].copy(), lengths[:found].copy()
+                if triple_place(points, a, b, c, place):
+                    names[0], names[1], names[2] = a, b, c
+                    found = kept(found, count, names, place, total)
+                    count += 1
+    return first_rows(found, count)
 
 
 @njit(cache=True, nogil=True)
-def _paired(a: int, c: int, pairs: Array, start: Array, rows: Array) -> bool:
-    for k in range(start[a], start[a + 1]):
-        if pairs[rows[k], 0] + pairs[rows[k], 1] - a == c:
+def paired(a: int, b: int, pairs: ClosePairs) -> bool:
+    """Whether two terminals are a close pair."""
+    for k in range(pairs.first[a], pairs.first[a + 1]):
+        if pairs.ends[pairs.rows[k], 0] + pairs.ends[pairs.rows[k], 1] - a == b:
             return True
     return False
 
 
 @njit(cache=True, nogil=True)
-def _side(points: Array, a: int, b: int, c: int) -> float:
+def side(points: Array, a: int, b: int, c: int) -> float:
     """Positive where c lies left of the line from a to b."""
     dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
     return float(dx * (points[c, 1] - points[a, 1]) - dy * (points[c, 0] - points[a, 0]))
 
 
 @njit(cache=True, nogil=True)
+def equilateral(points: Array, a: int, b: int, height: float) -> tuple[float, float, float, float]:
+    """Return the equilateral point of ab, and the way to it from the middle of ab.
+
+    It lies left of the line from a to b for a height of HALF_ROOT3, right of it for -HALF_ROOT3.
+    """
+    hx, hy = -height * (points[b, 1] - points[a, 1]), height * (points[b, 0] - points[a, 0])
+    mx, my = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
+    return mx + hx, my + hy, hx, hy
+
+
+@njit(cache=True, nogil=True)
 def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place: Array) -> float:
     """Length of the full Steiner tree ab|cd if it exists and is below the limit, else infinity."""
-    c_side, d_side = _side(points, a, b, c), _side(points, a, b, d)
-    if c_side * d_side <= 0.0:
+    c_side, a_side = side(points, a, b, c), side(points, c, d, a)
+    if c_side * side(points, a, b, d) <= 0.0 or a_side * side(points, c, d, b) <= 0.0:
         return np.inf
-    a_side = _side(points, c, d, a)
-    if a_side * _side(points, c, d, b) <= 0.0:
-        return np.inf
-    height = -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3
-    dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
-    mx, my = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
-    hx, hy = -height * dy, height * dx  # from the middle of ab to its equilateral point
-    height = -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3
-    dx, dy = points[d, 0] - points[c, 0], points[d, 1] - points[c, 1]
-    nx, ny = 0.5 * (points[c, 0] + points[d, 0]), 0.5 * (points[c, 1] + points[d, 1])
-    gx, gy = -height * dy, height * dx
-    lx, ly = nx + gx - mx - hx, ny + gy - my - hy
+    px, py, hx, hy = equilateral(points, a, b, -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3)
+    qx, qy, gx, gy = equilateral(points, c, d, -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3)
+    lx, ly = qx - px, qy - py
     square = lx * lx + ly * ly
     if square >= limit * limit or square == 0.0:
         return np.inf
@@ -172,12 +163,12 @@ def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place
     two = 4.0 / 3.0 * (gx * lx + gy * ly) / square
     if one <= 0.0 or two <= 0.0 or one + two >= 1.0:
         return np.inf
-    sx, sy = mx + hx + one * lx, my + hy + one * ly
-    tx, ty = nx + gx - two * lx, ny + gy - two * ly
+    sx, sy = px + one * lx, py + one * ly
+    tx, ty = qx - two * lx, qy - two * ly
     line = math.sqrt(square)
     total = (1.0 - one - two) * line
-    total += _reach(points, a, sx, sy) + _reach(points, b, sx, sy)
-    total += _reach(points, c, tx, ty) + _reach(points, d, tx, ty)
+    total += distance(points, a, sx, sy) + distance(points, b, sx, sy)
+    total += distance(points, c, tx, ty) + distance(points, d, tx, ty)
     if total > line * (1.0 + ROUNDING):
         return np.inf
     place[0], place[1], place[2], place[3] = sx, sy, tx, ty
@@ -185,87 +176,99 @@ def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place
 
 
 @njit(cache=True, nogil=True)
-def _reach(points: Array, v: int, x: float, y: float) -> float:
+def distance(points: Array, v: int, x: float, y: float) -> float:
+    """Distance of a terminal from a place."""
     dx, dy = points[v, 0] - x, points[v, 1] - y
     return math.sqrt(dx * dx + dy * dy)
 
 
 @njit(cache=True, nogil=True)
-def quad_is_useful(
-    points: Array,
-    quad: Array,
-    place: Array,
-    total: float,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    bounds: Array,
-) -> bool:
-    """Whether no edge exceeds a bottleneck and no smaller trees over the same terminals win."""
-    near = np.inf
-    for i in range(4):
+def three_otherwise(
+    points: Array, a: int, b: int, c: int, ab: float, bc: float, ca: float
+) -> float:
+    """Length that connects three terminals by a full tree or by two of their bottlenecks."""
+    full = triple_length(squared(points, a, b), squared(points, b, c), squared(points, c, a))
+    return float(min(full, ab + bc + ca - max(ab, bc, ca)))
+
+
+@njit(cache=True, nogil=True)
+def bounds_among(ground: Ground, names: Array) -> Array:
+    """Return the bottleneck distances between the terminals of a tree."""
+    bounds = np.zeros((names.size, names.size))
+    for i in range(names.size):
         for j in range(i):
-            bounds[i, j] = bounds[j, i] = _bound(quad[i], quad[j], up, rank, weight)
-    for i in range(2):
-        near = min(near, bounds[i, 2], bounds[i, 3])
-    if math.hypot(place[0] - place[2], place[1] - place[3]) > near * (1.0 + ROUNDING):
-        return False
-    for i in range(4):
-        nearest = min(bounds[i, (i + 1) % 4], bounds[i, (i + 2) % 4], bounds[i, (i + 3) % 4])
-        k = 0 if i < 2 else 2
-        if _reach(points, quad[i], place[k], place[k + 1]) > nearest * (1.0 + ROUNDING):
+            bounds[i, j] = bounds[j, i] = bottleneck(names[i], names[j], ground.bottlenecks)
+    return bounds
+
+
+@njit(cache=True, nogil=True)
+def gap_bound(bounds: Array, low: int, high: int) -> float:
+    """Return the shortest bottleneck between terminals low..high-1 of a tree and its others."""
+    least = np.inf
+    for i in range(low, high):
+        for j in range(bounds.shape[0]):
+            if j < low or j >= high:
+                least = min(least, bounds[i, j])
+    return least
+
+
+@njit(cache=True, nogil=True)
+def edges_fit(points: Array, names: Array, place: Array, bounds: Array) -> bool:
+    """Whether no edge is longer than the bottlenecks between its two sides."""
+    size = names.size
+    for i in range(size):
+        k = 2 * min(max(i - 1, 0), size - 3)
+        outer = distance(points, names[i], place[k], place[k + 1])
+        if outer > gap_bound(bounds, i, i + 1) * (1.0 + ROUNDING):
             return False
-        b, c, d = (i + 1) % 4, (i + 2) % 4, (i + 3) % 4
-        # The other three by a full tree or two bottlenecks, and this one by a bottleneck.
-        p = squared(points, quad[b], quad[c])
-        q = squared(points, quad[c], quad[d])
-        r = squared(points, quad[d], quad[b])
-        x, y, z = bounds[b, c], bounds[c, d], bounds[d, b]
-        three = min(triple_length(p, q, r), x + y + z - max(x, y, z))
-        if total >= (three + nearest) * STRICT:
+    for cut in range(2, size - 1):
+        k = 2 * cut - 4
+        inner = math.hypot(place[k] - place[k + 2], place[k + 1] - place[k + 3])
+        if inner > gap_bound(bounds, 0, cut) * (1.0 + ROUNDING):
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def list_quads(
-    points: Array,
-    pairs: Array,
-    bound: Array,
-    start: Array,
-    rows: Array,
-    cross: Array,
-    cross_bound: Array,
-    cross_start: Array,
-    cross_rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    stamp: Array,
-    first: int,
-    last: int,
-) -> tuple[Array, Array, Array]:
-    """Return (names, places, lengths) of the full trees of four terminals at pairs first..last-1.
+def quad_is_useful(ground: Ground, quad: Array, place: Array, total: float) -> bool:
+    """Whether no edge exceeds a bottleneck and no smaller trees over the same terminals win."""
+    points, bounds = ground.points, bounds_among(ground, quad)
+    if not edges_fit(points, quad, place, bounds):
+        return False
+    for i in range(4):
+        b, c, d = (i + 1) % 4, (i + 2) % 4, (i + 3) % 4
+        # The other three by themselves, and this one by a bottleneck.
+        three = three_otherwise(
+            points, quad[b], quad[c], quad[d], bounds[b, c], bounds[c, d], bounds[d, b]
+        )
+        if total >= (three + gap_bound(bounds, i, i + 1)) * STRICT:
+            return False
+    return True
+
+
+@njit(cache=True, nogil=True)
+def list_quads(ground: Ground, stamp: Array, first: int, last: int) -> Found:
+    """Return the full trees of four terminals at pairs first..last-1.
 
     Two pairs are tried together where a cross pair joins them; the lower one lists them. `stamp`
     is a scratch array of -1, one for each pair.
     """
-    room = last - first + 8
-    names, places, lengths = np.empty((room, 4), np.int64), np.zeros((room, 4)), np.empty(room)
-    quad, place, bounds = np.empty(4, np.int64), np.empty(4), np.zeros((4, 4))
-    found = 0
+    points = ground.points
+    ends, bound, start, rows = ground.pairs
+    cross_ends, cross_bound, cross_start, cross_rows = ground.cross
+    found, count = room_for(last - first + 8, 4), 0
+    quad, place = np.empty(4, np.int64), np.empty(4)
     for pair in range(first, last):
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        for end in range(2):
-            u = a if end == 0 else b
+        a, b = ends[pair, 0], ends[pair, 1]
+        for u in (a, b):
             for k in range(cross_start[u], cross_start[u + 1]):
                 link = cross_rows[k]
-                c = cross[link, 0] + cross[link, 1] - u
+                c = cross_ends[link, 0] + cross_ends[link, 1] - u
                 if c in (a, b):
                     continue
                 for i in range(start[c], start[c + 1]):
                     other = rows[i]
-                    d = pairs[other, 0] + pairs[other, 1] - c
+                    d = ends[other, 0] + ends[other, 1] - c
                     if other <= pair or d in (a, b) or stamp[other] == pair:
                         continue
                     stamp[other] = pair
@@ -274,11 +277,7 @@ def list_quads(
                     if total == np.inf:
                         continue
                     quad[0], quad[1], quad[2], quad[3] = a, b, c, d
-                    if quad_is_useful(points, quad, place, total, up, rank, weight, bounds):
-                        if found == lengths.size:
-                            names, places, lengths = doubled(names, places, lengths)
-                        for q in range(4):
-                            names[found, q], places[found, q] = quad[q], place[q]
-                        lengths[found] = total
-                        found += 1
-    return names[:found].copy(), places[:found].copy(), lengths[:found].copy()
+                    if quad_is_useful(ground, quad, place, total):
+                        found = kept(found, count, quad, place, total)
+                        count += 1
+    return first_rows(found, count)

@@ -13,8 +13,9 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from ....geometry.spanning_kernels import heaviest_between, merge_tree
+from ....geometry.spanning_kernels import heaviest_between, merge_tree, squared_lengths
 from ...select.exact.prune_kernels import sorted_order
+from .ground import Bottlenecks, ClosePairs, Groups
 
 # Pairs kept at a terminal.
 MOST = 12
@@ -27,57 +28,67 @@ CLOSE = 1.4
 
 
 @njit(cache=True, nogil=True)
-def bottleneck_tree(points: Array, edges: Array, order: Array) -> tuple[Array, Array, Array]:
-    """Return (up, rank, weight) of the spanning tree whose edges stand by length in `order`.
-
-    `weight[heaviest_between(u, v, up, rank)]` is the bottleneck distance of u and v.
-    """
+def bottleneck_tree(points: Array, edges: Array) -> Bottlenecks:
+    """Return the bottlenecks of a spanning tree whose edges stand by length."""
     n = points.shape[0]
-    up, rank = np.empty(n, np.int64), np.empty(n, np.int64)
-    merge_tree(n, edges, order, up, rank)
-    weight = np.empty(n)
+    up, rank, length = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    merge_tree(n, edges, np.arange(n - 1), up, rank)
     for k in range(n - 1):
-        a, b = edges[order[k], 0], edges[order[k], 1]
-        weight[k] = math.hypot(points[a, 0] - points[b, 0], points[a, 1] - points[b, 1])
-    weight[n - 1] = np.inf
-    return up, rank, weight
+        a, b = edges[k, 0], edges[k, 1]
+        length[k] = math.hypot(points[a, 0] - points[b, 0], points[a, 1] - points[b, 1])
+    length[n - 1] = np.inf
+    return Bottlenecks(up, rank, length)
+
+
+@njit(cache=True, nogil=True)
+def bottleneck(a: int, b: int, tree: Bottlenecks) -> float:
+    """Return the bottleneck distance of two terminals; infinite for one and the same."""
+    return float(tree.length[heaviest_between(a, b, tree.up, tree.rank)])
+
+
+@njit(cache=True, nogil=True)
+def squared(points: Array, a: int, b: int) -> float:
+    """Squared distance of two points."""
+    dx, dy = points[a, 0] - points[b, 0], points[a, 1] - points[b, 1]
+    return float(dx * dx + dy * dy)
 
 
 @njit(cache=True, nogil=True)
 def pair_bounds(
-    points: Array, pairs: Array, up: Array, rank: Array, weight: Array, first: int, last: int
+    points: Array, pairs: Array, tree: Bottlenecks, first: int, last: int
 ) -> tuple[Array, Array]:
     """Return the bottleneck distances of the pairs first..last-1, and their lengths over them."""
     bound, stretch = np.empty(last - first), np.empty(last - first)
-    for k in range(first, last):
-        a, b = pairs[k, 0], pairs[k, 1]
-        w = weight[heaviest_between(a, b, up, rank)]
-        bound[k - first] = w
-        dx, dy = points[a, 0] - points[b, 0], points[a, 1] - points[b, 1]
-        stretch[k - first] = math.sqrt(dx * dx + dy * dy) / w
+    for k in range(last - first):
+        a, b = pairs[first + k, 0], pairs[first + k, 1]
+        bound[k] = bottleneck(a, b, tree)
+        stretch[k] = math.sqrt(squared(points, a, b)) / bound[k]
     return bound, stretch
 
 
 @njit(cache=True, nogil=True)
-def few_pairs(n: int, pairs: Array, stretch: Array, limit: float) -> Array:
-    """Flag pairs within a stretch, at most MOST at a terminal: the first, so give them by length.
+def close_pairs(
+    n: int, pairs: Array, bound: Array, stretch: Array, limit: float, most: int
+) -> ClosePairs:
+    """Return the pairs within a stretch, at most so many at a terminal.
 
-    Only stars (a hub inside a circle) have more; their time would grow quadratically.
+    The first ones stay, so give them by length. Only stars (a hub inside a circle) have more; their
+    time would grow quadratically.
     """
-    degree = np.zeros(n, np.int64)
-    keep = np.zeros(pairs.shape[0], np.bool_)
-    for k in range(pairs.shape[0]):
+    degree, keep = np.zeros(n, np.int64), np.zeros(bound.size, np.bool_)
+    for k in range(bound.size):
         a, b = pairs[k, 0], pairs[k, 1]
-        if stretch[k] <= limit and degree[a] < MOST and degree[b] < MOST:
-            keep[k] = True
+        if stretch[k] <= limit and max(degree[a], degree[b]) < most:
             degree[a] += 1
             degree[b] += 1
-    return keep
+            keep[k] = True
+    kept = np.flatnonzero(keep)
+    return with_incidence(n, pairs[kept], bound[kept])
 
 
 @njit(cache=True, nogil=True)
 def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) -> Array:
-    """Do what `few_pairs` does to pairs in any order, of which the shortest come first.
+    """Flag what `close_pairs` keeps of pairs in any order, of which the shortest come first.
 
     Only pairs at terminals that have too many need to be brought in order.
     """
@@ -89,17 +100,14 @@ def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) ->
             keep[k] = True
             degree[pairs[k, 0]] += 1
             degree[pairs[k, 1]] += 1
-    rows, squared = np.empty(pairs.shape[0], np.int64), np.empty(pairs.shape[0])
+    rows = np.empty(pairs.shape[0], np.int64)
     count = 0
     for k in range(pairs.shape[0]):
-        a, b = pairs[k, 0], pairs[k, 1]
-        if keep[k] and max(degree[a], degree[b]) > MOST:
-            dx, dy = points[a, 0] - points[b, 0], points[a, 1] - points[b, 1]
-            rows[count], squared[count] = k, dx * dx + dy * dy
+        if keep[k] and max(degree[pairs[k, 0]], degree[pairs[k, 1]]) > MOST:
+            rows[count] = k
             count += 1
-    order = sorted_order(squared[:count])
-    for i in range(count):
-        k = rows[order[i]]
+    rows = rows[:count]
+    for k in rows[sorted_order(squared_lengths(points, pairs[rows]))]:
         a, b = pairs[k, 0], pairs[k, 1]
         keep[k] = (degree[a] <= MOST or taken[a] < MOST) and (degree[b] <= MOST or taken[b] < MOST)
         if keep[k]:
@@ -109,54 +117,37 @@ def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) ->
 
 
 @njit(cache=True, nogil=True)
-def placed_pairs(n: int, pairs: Array, bound: Array, keep: Array) -> tuple[Array, Array]:
-    """Return the flagged pairs by their second and then their first terminal, and their bounds.
+def placed_pairs(n: int, pairs: Array, bound: Array, keep: Array) -> ClosePairs:
+    """Return the flagged pairs by their second and then their first terminal.
 
     By place rather than by length, for the sake of the processor's caches.
     """
-    order = np.empty(pairs.shape[0], np.int64)
-    count = 0
-    for k in range(pairs.shape[0]):
-        if keep[k]:
-            order[count] = k
-            count += 1
-    order = order[:count].copy()
+    order = np.flatnonzero(keep)
     for side in range(2):
-        start = np.zeros(n + 1, np.int64)
-        for k in range(count):
-            start[pairs[order[k], side] + 1] += 1
-        for v in range(n):
-            start[v + 1] += start[v]
-        after = np.empty(count, np.int64)
-        for k in range(count):
-            v = pairs[order[k], side]
-            after[start[v]] = order[k]
-            start[v] += 1
-        order = after
-    placed, bounds = np.empty((count, 2), np.int64), np.empty(count)
-    for k in range(count):
-        placed[k, 0], placed[k, 1] = pairs[order[k], 0], pairs[order[k], 1]
-        bounds[k] = bound[order[k]]
-    return placed, bounds
+        order = order[grouped(pairs[order, side], n).items]
+    return with_incidence(n, pairs[order], bound[order])
 
 
 @njit(cache=True, nogil=True)
-def incident_pairs(n: int, pairs: Array) -> tuple[Array, Array]:
-    """Return the numbers of the pairs at every terminal, in compressed rows."""
-    start = np.zeros(n + 1, np.int64)
-    for k in range(pairs.shape[0]):
-        for side in range(2):
-            start[pairs[k, side] + 1] += 1
-    for v in range(n):
-        start[v + 1] += start[v]
-    fill = start[:n].copy()
-    rows = np.empty(start[n], np.int64)
-    for k in range(pairs.shape[0]):
-        for side in range(2):
-            v = pairs[k, side]
-            rows[fill[v]] = k
-            fill[v] += 1
-    return start, rows
+def with_incidence(n: int, ends: Array, bound: Array) -> ClosePairs:
+    """Return pairs together with those at every terminal."""
+    first, sides = grouped(ends.ravel(), n)
+    return ClosePairs(ends, bound, first, sides // 2)
+
+
+@njit(cache=True, nogil=True)
+def grouped(keys: Array, count: int) -> Groups:
+    """Return indices by their key, 0 to count - 1, each group in order."""
+    first = np.zeros(count + 1, np.int64)
+    for i in range(keys.size):
+        first[keys[i] + 1] += 1
+    for k in range(count):
+        first[k + 1] += first[k]
+    fill, items = first[:count].copy(), np.empty(keys.size, np.int64)
+    for i in range(keys.size):
+        items[fill[keys[i]]] = i
+        fill[keys[i]] += 1
+    return Groups(first, items)
 
 
 @njit(cache=True, nogil=True)

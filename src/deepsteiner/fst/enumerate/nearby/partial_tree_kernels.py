@@ -17,16 +17,48 @@ long: every edge length is linear in u, and each rule cuts directions by a half-
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .listing_kernels import ROUNDING, squared, triple_length
+from .ground import Ground
+from .listing_kernels import HALF_ROOT3, ROUNDING, side, three_otherwise
 from .quint_kernels import MIDDLES, middles
 
-HALF_ROOT3 = 0.5 * math.sqrt(3.0)
 WIDTH = 8
+
+
+class GrownPairs(NamedTuple):
+    """Pairs of terminals as partial trees.
+
+    ends: (m, 2), the terminals of each pair.
+    bound: their bottleneck distances.
+    rows: (2 m, WIDTH); row 2 p + s has terminal s of pair p on the right, and zeros where its open
+        edge has no direction.
+    """
+
+    ends: Array
+    bound: Array
+    rows: Array
+
+
+class Branches(NamedTuple):
+    """Pairs joined by a third terminal, as partial trees.
+
+    rows: (m, WIDTH), the partial trees.
+    pair: the row of the pair's partial tree.
+    third: the third terminal.
+    right: whether that is on the right (1) or on the left (0).
+    instead: the length that connects the three terminals otherwise.
+    """
+
+    rows: Array
+    pair: Array
+    third: Array
+    right: Array
+    instead: Array
 
 
 @njit(cache=True, nogil=True)
@@ -150,16 +182,13 @@ def terminal_rows(points: Array) -> Array:
 
 
 @njit(cache=True, nogil=True)
-def grow_pairs(own: Array, pairs: Array, bound: Array) -> Array:
-    """Return the partial trees of all pairs: row 2 p + s has pair p's terminal s on the right.
-
-    A row without directions is left with zeros.
-    """
-    rows = np.zeros((2 * pairs.shape[0], WIDTH))
-    for p in range(pairs.shape[0]):
-        for side in range(2):
-            join(rows, 2 * p + side, own, pairs[p, side], own, pairs[p, 1 - side], bound[p])
-    return rows
+def grow_pairs(own: Array, ends: Array, bound: Array) -> GrownPairs:
+    """Return the partial trees of pairs; `own` are those of the terminals."""
+    rows = np.zeros((2 * bound.size, WIDTH))
+    for p in range(bound.size):
+        for s in range(2):
+            join(rows, 2 * p + s, own, ends[p, s], own, ends[p, 1 - s], bound[p])
+    return GrownPairs(ends, bound, rows)
 
 
 @njit(cache=True, nogil=True)
@@ -189,91 +218,40 @@ def _is_short(points: Array, rows: Array, r: int, a: int, b: int, e: int, instea
 
 
 @njit(cache=True, nogil=True)
-def _otherwise(points: Array, a: int, b: int, e: int, ab: float, ae: float, be: float) -> float:
-    """Length that connects three terminals by a full tree or two of the bottlenecks given."""
-    full = triple_length(squared(points, a, b), squared(points, b, e), squared(points, e, a))
-    return float(min(full, ab + ae + be - max(ab, ae, be)))
-
-
-@njit(cache=True, nogil=True)
-def grow_branches(
-    points: Array,
-    own: Array,
-    two: Array,
-    pairs: Array,
-    bound: Array,
-    cross: Array,
-    cross_start: Array,
-    cross_rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    first: int,
-    last: int,
-) -> tuple[Array, Array, Array]:
-    """Return (rows, names, instead) of the branches of pairs first..last-1.
-
-    A branch is a pair's partial tree (`two`) joined by a third terminal. Its names are the row of
-    the pair, the third terminal, and whether that is on the right (1) or left (0); `instead` is
-    the length that connects the three otherwise.
-    """
-    room = 8 * (last - first) + 64
+def grow_branches(ground: Ground, own: Array, pairs: GrownPairs) -> Branches:
+    """Return the branches of pairs and their cross neighbours; `own` are the terminals' rows."""
+    room = 8 * pairs.bound.size + 64
     while True:  # until there is room for all of them
-        rows, names = np.empty((room, WIDTH)), np.empty((room, 3), np.int64)
-        instead = np.empty(room)
-        count = _fill_branches(
-            points, own, two, pairs, bound, cross, cross_start, cross_rows, up, rank, weight,
-            first, last, rows, names, instead,
-        )  # fmt: skip
+        rows, instead = np.empty((room, WIDTH)), np.empty(room)
+        names = np.empty((3, room), np.int64)
+        found = Branches(rows, names[0], names[1], names[2], instead)
+        count = _fill_branches(ground, own, pairs, found)
         if count >= 0:
-            return rows[:count].copy(), names[:count].copy(), instead[:count].copy()
+            pair, third, right = names[0, :count], names[1, :count], names[2, :count]
+            return Branches(rows[:count], pair, third, right, instead[:count])
         room *= 2
 
 
 @njit(cache=True, nogil=True)
-def _left_of(points: Array, a: int, b: int, e: int) -> bool:
-    """Whether e lies to the left of the way from a to b."""
-    ax, ay = points[a, 0], points[a, 1]
-    return bool(
-        (points[b, 0] - ax) * (points[e, 1] - ay) > (points[b, 1] - ay) * (points[e, 0] - ax)
-    )
-
-
-@njit(cache=True, nogil=True)
-def _fill_branches(
-    points: Array,
-    own: Array,
-    two: Array,
-    pairs: Array,
-    bound: Array,
-    cross: Array,
-    cross_start: Array,
-    cross_rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    first: int,
-    last: int,
-    rows: Array,
-    names: Array,
-    instead: Array,
-) -> int:
+def _fill_branches(ground: Ground, own: Array, pairs: GrownPairs, found: Branches) -> int:
     """Write the branches; return how many, or -1 where there is no room for all.
 
     Arrays that grow inside the loop would make the compiler count references in it.
     """
     around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
+    points, (ends, bound, two) = ground.points, pairs
+    rows, pair, third, on_right, instead = found
     count = 0
-    for p in range(first, last):
-        a, b = pairs[p, 0], pairs[p, 1]
-        near = middles(a, b, cross, cross_start, cross_rows, up, rank, weight, around, reach)
+    for p in range(bound.size):
+        a, b = ends[p, 0], ends[p, 1]
+        near = middles(ground, a, b, around, reach)
         if count + 2 * near > instead.size:
             return -1
         for k in range(near):
             e, most = around[k], min(reach[k, 0], reach[k, 1])
             other = -1.0
             # The open edge turns by 60 degrees towards e, so e lies on its side of the pair.
-            r = 2 * p + (1 if _left_of(points, a, b, e) else 0)
+            r = 2 * p + (1 if side(points, a, b, e) > 0.0 else 0)
             if two[r, 4] == 0.0 and two[r, 5] == 0.0:
                 continue
             for right in range(2):
@@ -284,25 +262,9 @@ def _fill_branches(
                 if not some:
                     continue
                 if other < 0.0:
-                    other = _otherwise(points, a, b, e, bound[p], reach[k, 0], reach[k, 1])
+                    other = three_otherwise(points, a, b, e, bound[p], reach[k, 1], reach[k, 0])
                 if _is_short(points, rows, count, a, b, e, other):
-                    names[count, 0], names[count, 1], names[count, 2] = r, e, right
+                    pair[count], third[count], on_right[count] = r, e, right
                     instead[count] = other
                     count += 1
     return count
-
-
-@njit(cache=True, nogil=True)
-def by_terminal(n: int, names: Array) -> tuple[Array, Array]:
-    """Return the branches at every third terminal, in compressed rows."""
-    start = np.zeros(n + 1, np.int64)
-    for k in range(names.shape[0]):
-        start[names[k, 1] + 1] += 1
-    for v in range(n):
-        start[v + 1] += start[v]
-    fill = start[:n].copy()
-    rows = np.empty(names.shape[0], np.int64)
-    for k in range(names.shape[0]):
-        rows[fill[names[k, 1]]] = k
-        fill[names[k, 1]] += 1
-    return start, rows

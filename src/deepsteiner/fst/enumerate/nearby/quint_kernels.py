@@ -12,77 +12,67 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from ....geometry.spanning_kernels import heaviest_between
-from .listing_kernels import HALF_ROOT3, ROUNDING, STRICT, quad_tree, squared, triple_length
+from .ground import Found, Ground
+from .listing_kernels import (
+    HALF_ROOT3,
+    ROUNDING,
+    STRICT,
+    bounds_among,
+    distance,
+    edges_fit,
+    equilateral,
+    first_rows,
+    gap_bound,
+    kept,
+    paired,
+    quad_tree,
+    room_for,
+    side,
+    three_otherwise,
+)
+from .neighbour_kernels import bottleneck, squared
 
-# Terminals tried as the middle one of a pair's branches, and branches kept for a pair.
+# Terminals tried as the middle one of a pair's branches.
 MIDDLES = 24
 
 
 @njit(cache=True, nogil=True)
-def _distance(points: Array, v: int, x: float, y: float) -> float:
-    dx, dy = points[v, 0] - x, points[v, 1] - y
-    return math.sqrt(dx * dx + dy * dy)
-
-
-@njit(cache=True, nogil=True)
-def middles(
-    a: int,
-    b: int,
-    cross: Array,
-    cross_start: Array,
-    cross_rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    around: Array,
-    reach: Array,
-) -> int:
+def middles(ground: Ground, a: int, b: int, around: Array, reach: Array) -> int:
     """Write the cross neighbours of a pair, their bottleneck distances to both; return how many."""
+    tree, (ends, _, first, rows) = ground.bottlenecks, ground.cross
     count = 0
-    for end in range(2):
-        u = a if end == 0 else b
-        for k in range(cross_start[u], cross_start[u + 1]):
-            link = cross_rows[k]
-            e = cross[link, 0] + cross[link, 1] - u
+    for u in (a, b):
+        for k in range(first[u], first[u + 1]):
+            e = ends[rows[k], 0] + ends[rows[k], 1] - u
             known = e in (a, b) or count == MIDDLES
             for i in range(count):
                 known = known or around[i] == e
             if not known:
                 around[count] = e
-                reach[count, 0] = weight[heaviest_between(a, e, up, rank)]
-                reach[count, 1] = weight[heaviest_between(b, e, up, rank)]
+                reach[count, 0], reach[count, 1] = bottleneck(a, e, tree), bottleneck(b, e, tree)
                 count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
 def branch(
-    points: Array,
-    a: int,
-    b: int,
-    e: int,
-    side: float,
-    turn: float,
-    bound: float,
-    reach: float,
-    shape: Array,
+    points: Array, a: int, b: int, e: int, way: int, bound: float, reach: float, shape: Array
 ) -> bool:
     """Write a branch's shape if some Steiner point of it may be reached: see `close_branch`.
 
     Seen from the equilateral point of ab, the middle Steiner point lies between a and b, and
-    between e and 60 degrees beside it, less where e's own edge may not be longer than `reach`.
+    between e and 60 degrees beside it, less where e's own edge may not be longer than `reach`. The
+    `way` (0 to 3) says on which side of ab that point is, and on which side of e.
     """
-    dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
-    hx, hy = -side * HALF_ROOT3 * dy, side * HALF_ROOT3 * dx
-    px = 0.5 * (points[a, 0] + points[b, 0]) + hx
-    py = 0.5 * (points[a, 1] + points[b, 1]) + hy
+    turn = 1.0 - (way & 2)
+    px, py, hx, hy = equilateral(points, a, b, (1.0 - 2.0 * (way & 1)) * HALF_ROOT3)
+    apart = math.sqrt(squared(points, a, b))
     ex, ey = points[e, 0] - px, points[e, 1] - py
     far = math.sqrt(ex * ex + ey * ey)
     # The edge of e is at most `reach` long. So is the one between the two Steiner points, and the
     # edges of a and b together are at most 2 / sqrt(3) times as long as ab; nor can these three
     # edges be longer than the bottlenecks that would replace them.
-    most = reach + min(bound, math.sqrt(4.0 / 3.0 * (dx * dx + dy * dy)))
+    most = reach + min(bound, apart / HALF_ROOT3)
     if far == 0.0 or far * far > (most * most + reach * reach + most * reach) * (1.0 + ROUNDING):
         return False
     sine = min(HALF_ROOT3, reach * HALF_ROOT3 / far)
@@ -90,8 +80,8 @@ def branch(
     half_sin = 0.5 * sine / half_cos
     # The middle of the directions that e allows, against the middle of the pair's wedge.
     mx, my = half_cos * ex + turn * half_sin * ey, half_cos * ey - turn * half_sin * ex
-    wedge = HALF_ROOT3 * math.sqrt(dx * dx + dy * dy)
-    if -(mx * hx + my * hy) < (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * wedge:
+    least = (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * HALF_ROOT3 * apart
+    if -(mx * hx + my * hy) < least:
         return False
     shape[0], shape[1], shape[2], shape[3] = px, py, hx, hy
     # The equilateral point of (p, e), and the way from the middle of p and e to it.
@@ -108,32 +98,33 @@ def branches(
     """Write the shapes of the branches of ab and e, of both sides and turns; return how many."""
     count = 0
     for way in range(4):
-        side, turn = 1.0 - 2.0 * (way & 1), 1.0 - (way & 2)
-        if branch(points, a, b, e, side, turn, bound, reach, shapes[count]):
+        if branch(points, a, b, e, way, bound, reach, shapes[count]):
             count += 1
     return count
 
 
 @njit(cache=True, nogil=True)
-def far_end(points: Array, e: int, c: int, d: int, far: Array) -> None:
-    """Write the equilateral point of cd away from e, and the way to it from the middle of cd."""
-    dx, dy = points[d, 0] - points[c, 0], points[d, 1] - points[c, 1]
-    side = dx * (points[e, 1] - points[c, 1]) - dy * (points[e, 0] - points[c, 0])
-    height = -HALF_ROOT3 if side > 0.0 else HALF_ROOT3
-    far[2], far[3] = -height * dy, height * dx
-    far[0] = 0.5 * (points[c, 0] + points[d, 0]) + far[2]
-    far[1] = 0.5 * (points[c, 1] + points[d, 1]) + far[3]
+def far_end(points: Array, e: int, c: int, d: int) -> tuple[float, float, float, float]:
+    """Return the equilateral point of cd away from e, and the way to it from the middle of cd."""
+    left = side(points, c, d, e) > 0.0
+    return equilateral(points, c, d, -HALF_ROOT3 if left else HALF_ROOT3)
 
 
 @njit(cache=True, nogil=True)
 def close_branch(
-    points: Array, quint: Array, shapes: Array, way: int, far: Array, limit: float, place: Array
+    points: Array,
+    quint: Array,
+    shapes: Array,
+    way: int,
+    far: tuple[float, float, float, float],
+    limit: float,
+    place: Array,
 ) -> float:
     """Length of the full tree ab|e|cd if it exists and is below the limit, else infinity.
 
     Row `way` of `shapes` holds the equilateral point p of ab, the way to it from the middle of ab,
     the equilateral point of (p, e), and the way to that from the middle of p and e; `far` is what
-    `far_end` writes.
+    `far_end` returns.
     """
     lx, ly = far[0] - shapes[way, 4], far[1] - shapes[way, 5]
     square = lx * lx + ly * ly
@@ -152,10 +143,10 @@ def close_branch(
         return np.inf
     e, c, d = quint[2], quint[3], quint[4]
     rx, ry = shapes[way, 0] + first / whole * kx, shapes[way, 1] + first / whole * ky
-    total = _distance(points, quint[0], rx, ry) + _distance(points, quint[1], rx, ry)
-    total += math.sqrt((rx - sx) * (rx - sx) + (ry - sy) * (ry - sy)) + _distance(points, e, sx, sy)
+    total = distance(points, quint[0], rx, ry) + distance(points, quint[1], rx, ry)
+    total += math.sqrt((rx - sx) * (rx - sx) + (ry - sy) * (ry - sy)) + distance(points, e, sx, sy)
     line = math.sqrt(square)
-    total += (1.0 - one - two) * line + _distance(points, c, tx, ty) + _distance(points, d, tx, ty)
+    total += (1.0 - one - two) * line + distance(points, c, tx, ty) + distance(points, d, tx, ty)
     if total > line * (1.0 + ROUNDING):
         return np.inf
     place[0], place[1], place[2], place[3], place[4], place[5] = rx, ry, sx, sy, tx, ty
@@ -163,57 +154,17 @@ def close_branch(
 
 
 @njit(cache=True, nogil=True)
-def _edges_fit(points: Array, quint: Array, place: Array, bounds: Array) -> bool:
-    """Whether no edge is longer than a bottleneck between its two sides."""
-    for i in range(5):
-        nearest = np.inf
-        for j in range(5):
-            if j != i:
-                nearest = min(nearest, bounds[i, j])
-        k = 0 if i < 2 else (2 if i == 2 else 4)
-        if _distance(points, quint[i], place[k], place[k + 1]) > nearest * (1.0 + ROUNDING):
-            return False
-    for cut in range(2):
-        nearest = np.inf
-        for i in range(2 + cut):
-            for j in range(2 + cut, 5):
-                nearest = min(nearest, bounds[i, j])
-        k = 2 * cut
-        inner = math.hypot(place[k] - place[k + 2], place[k + 1] - place[k + 3])
-        if inner > nearest * (1.0 + ROUNDING):
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True)
-def quint_is_useful(
-    points: Array,
-    quint: Array,
-    place: Array,
-    total: float,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    bounds: Array,
-    three: Array,
-    spare: Array,
-) -> bool:
+def quint_is_useful(ground: Ground, quint: Array, place: Array, total: float) -> bool:
     """Whether no edge exceeds a bottleneck and no smaller trees over the same terminals win."""
-    for i in range(5):
-        for j in range(i):
-            bounds[i, j] = bounds[j, i] = weight[heaviest_between(quint[i], quint[j], up, rank)]
-    if not _edges_fit(points, quint, place, bounds):
+    points, bounds, three = ground.points, bounds_among(ground, quint), np.empty(32)
+    if not edges_fit(points, quint, place, bounds):
         return False
     for i in range(5):
         for j in range(i):
-            for k in range(j):
-                p, q = squared(points, quint[i], quint[j]), squared(points, quint[j], quint[k])
-                x, y, z = bounds[i, j], bounds[j, k], bounds[k, i]
-                best = min(
-                    triple_length(p, q, squared(points, quint[k], quint[i])),
-                    x + y + z - max(x, y, z),
+            for k in range(j):  # stored at the two that are left
+                three[31 - (1 << i) - (1 << j) - (1 << k)] = three_otherwise(
+                    points, quint[i], quint[j], quint[k], bounds[i, j], bounds[j, k], bounds[k, i]
                 )
-                three[31 - (1 << i) - (1 << j) - (1 << k)] = best
     for i in range(5):
         for j in range(i):
             # Three by one tree, then i and j by bottlenecks.
@@ -229,20 +180,17 @@ def quint_is_useful(
                     rest = 31 - (1 << i) - (1 << j) - (1 << k)
                     if total >= (three[rest] + three[(1 << i) + (1 << j)]) * STRICT:
                         return False
-    return not _four_and_one(points, quint, total, bounds, spare)
+    return not _four_and_one(points, quint, total, bounds)
 
 
 @njit(cache=True, nogil=True)
-def _four_and_one(points: Array, quint: Array, total: float, bounds: Array, spare: Array) -> bool:
+def _four_and_one(points: Array, quint: Array, total: float, bounds: Array) -> bool:
     """Whether a full tree of four and a bottleneck to the fifth are as short."""
+    spare = np.empty(4)
     for i in range(5):
-        nearest = np.inf
-        for j in range(5):
-            if j != i:
-                nearest = min(nearest, bounds[i, j])
         a, b = quint[(i + 1) % 5], quint[(i + 2) % 5]
         c, d = quint[(i + 3) % 5], quint[(i + 4) % 5]
-        limit = total / STRICT - nearest
+        limit = total / STRICT - gap_bound(bounds, i, i + 1)
         if (
             quad_tree(points, a, b, c, d, limit, spare) < limit
             or quad_tree(points, a, c, b, d, limit, spare) < limit
@@ -253,100 +201,50 @@ def _four_and_one(points: Array, quint: Array, total: float, bounds: Array, spar
 
 
 @njit(cache=True, nogil=True)
-def _crossed(e: int, c: int, d: int, cross: Array, cross_start: Array, cross_rows: Array) -> bool:
-    """Whether e is a cross neighbour of c or of d."""
-    for end in range(2):
-        u = c if end == 0 else d
-        for k in range(cross_start[u], cross_start[u + 1]):
-            if cross[cross_rows[k], 0] + cross[cross_rows[k], 1] - u == e:
-                return True
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _doubled(names: Array, places: Array, lengths: Array) -> tuple[Array, Array, Array]:
-    room = lengths.size
-    more, spots = np.empty((2 * room, 5), np.int64), np.empty((2 * room, 6))
-    longer = np.empty(2 * room)
-    more[:room], spots[:room], longer[:room] = names, places, lengths
-    return more, spots, longer
-
-
-@njit(cache=True, nogil=True)
-def list_quints(
-    points: Array,
-    pairs: Array,
-    bound: Array,
-    start: Array,
-    rows: Array,
-    cross: Array,
-    cross_bound: Array,
-    cross_start: Array,
-    cross_rows: Array,
-    up: Array,
-    rank: Array,
-    weight: Array,
-    stamp: Array,
-    first: int,
-    last: int,
-) -> tuple[Array, Array, Array]:
-    """Return (names, places, lengths) of the full trees of five terminals at pairs first..last-1.
+def list_quints(ground: Ground, stamp: Array, first: int, last: int) -> Found:
+    """Return the full trees of five terminals at pairs first..last-1.
 
     The middle terminal is a cross neighbour of the first pair, and a cross pair leads on to the
     second one. `stamp` is a scratch array, one number for each pair, at first -1.
     """
-    room = (last - first) // 4 + 8
-    names, places, lengths = np.empty((room, 5), np.int64), np.empty((room, 6)), np.empty(room)
-    quint, bounds, three = np.empty(5, np.int64), np.zeros((5, 5)), np.empty(32)
+    points, cross = ground.points, ground.cross
+    ends, bound, start, rows = ground.pairs
+    cross_ends, cross_bound, cross_start, cross_rows = cross
+    found, count = room_for((last - first) // 4 + 8, 5), 0
     around, reach = np.empty(MIDDLES, np.int64), np.empty((MIDDLES, 2))
-    shapes, far, place, spare = np.empty((4, 8)), np.empty(4), np.empty(6), np.empty(4)
-    found = 0
+    quint, shapes, place = np.empty(5, np.int64), np.empty((4, 8)), np.empty(6)
     for pair in range(first, last):
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        count = middles(a, b, cross, cross_start, cross_rows, up, rank, weight, around, reach)
-        for index in range(count):
-            e, near = around[index], min(reach[index, 0], reach[index, 1])
-            ways = branches(points, a, b, e, bound[pair], near, shapes)
+        a, b = ends[pair, 0], ends[pair, 1]
+        for index in range(middles(ground, a, b, around, reach)):
+            e, to_a, to_b = around[index], reach[index, 0], reach[index, 1]
+            ways = branches(points, a, b, e, bound[pair], min(to_a, to_b), shapes)
             if ways == 0:
                 continue
-            own = min(
-                triple_length(squared(points, a, b), squared(points, b, e), squared(points, e, a)),
-                bound[pair] + near,
-            )
+            own = three_otherwise(points, a, b, e, bound[pair], to_b, to_a)
             quint[0], quint[1], quint[2] = a, b, e
             mark = -2 - MIDDLES * pair - index  # never one of list_quads'
-            for end in range(3):
-                u = quint[end]
+            for u in (a, b, e):
                 for k in range(cross_start[u], cross_start[u + 1]):
                     link = cross_rows[k]
-                    c = cross[link, 0] + cross[link, 1] - u
+                    c = cross_ends[link, 0] + cross_ends[link, 1] - u
                     if c in (a, b, e):
                         continue
                     for i in range(start[c], start[c + 1]):
                         other = rows[i]
-                        d = pairs[other, 0] + pairs[other, 1] - c
+                        d = ends[other, 0] + ends[other, 1] - c
                         if stamp[other] == mark or other == pair or d in (a, b, e):
                             continue
                         stamp[other] = mark
                         limit = (own + bound[other] + cross_bound[link]) * STRICT
                         quint[3], quint[4] = c, d
-                        far_end(points, e, c, d, far)
+                        far = far_end(points, e, c, d)
                         for way in range(ways):
                             total = close_branch(points, quint, shapes, way, far, limit, place)
                             if total == np.inf:
                                 continue
-                            if other < pair and _crossed(e, c, d, cross, cross_start, cross_rows):
+                            if other < pair and (paired(c, e, cross) or paired(d, e, cross)):
                                 continue  # listed from the other pair
-                            if not quint_is_useful(
-                                points, quint, place, total, up, rank, weight, bounds, three, spare
-                            ):
-                                continue
-                            if found == lengths.size:
-                                names, places, lengths = _doubled(names, places, lengths)
-                            for q in range(5):
-                                names[found, q] = quint[q]
-                            for q in range(6):
-                                places[found, q] = place[q]
-                            lengths[found] = total
-                            found += 1
-    return names[:found].copy(), places[:found].copy(), lengths[:found].copy()
+                            if quint_is_useful(ground, quint, place, total):
+                                found = kept(found, count, quint, place, total)
+                                count += 1
+    return first_rows(found, count)

@@ -9,9 +9,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, cast
 
 from ..core.errors import FormatError
+
+T = TypeVar("T")
 
 STORED = Path(__file__).parent / "stored"
 NUMBERS = ("gap_mean", "gap_std", "gap_stderr", "gap_min", "gap_max", "length_mean")
@@ -80,27 +82,30 @@ class Row:
         return json.dumps(dataclasses.asdict(self), separators=(", ", ": "))
 
 
-FIELDS = {item.name: item for item in dataclasses.fields(Row)}
-REQUIRED = {
-    name
-    for name, item in FIELDS.items()
-    if item.default is dataclasses.MISSING and item.default_factory is dataclasses.MISSING
-}
+def parse_record(kind: type[T], text: str, where: str) -> T:
+    """Return the dataclass that one line of JSON holds.
+
+    A field without a default must be there. What the class does not know is left out: a later
+    version may have written more than this one reads.
+    """
+    try:
+        values = json.loads(text)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise FormatError(f"{where}: expected one JSON object a line")
+    fields = dataclasses.fields(cast(Any, kind))
+    absent = [item for item in fields if item.name not in values]
+    for item in sorted(absent, key=lambda item: item.name):
+        if item.default is item.default_factory is dataclasses.MISSING:
+            raise FormatError(f"{where}: the row has no {item.name!r}")
+    known = {item.name for item in fields}
+    return kind(**{name: value for name, value in values.items() if name in known})
 
 
 def parse_line(text: str, where: str) -> Row:
     """Return the row of one line, or say in one sentence what is wrong with it."""
-    try:
-        values = json.loads(text)
-    except ValueError:
-        raise FormatError(f"{where}: expected one JSON object a line") from None
-    if not isinstance(values, dict):
-        raise FormatError(f"{where}: expected one JSON object a line")
-    missing = sorted(REQUIRED - set(values))
-    if missing:
-        raise FormatError(f"{where}: the row has no {missing[0]!r}")
-    # A later version may have written more than this one knows.
-    row = Row(**{name: value for name, value in values.items() if name in FIELDS})
+    row = parse_record(Row, text, where)
     for name in NUMBERS:
         value = getattr(row, name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):

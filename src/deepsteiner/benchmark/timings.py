@@ -18,6 +18,7 @@ from typing import Any, Literal
 from ..core.errors import FormatError
 from ..io.atomic import atomic_write
 from . import provenance
+from .rows import parse_record
 
 STORED = Path(__file__).parent / "stored" / "timings"
 # The calibration (a Delaunay triangulation of 100,000 fixed points) that scaled times stand for.
@@ -68,10 +69,6 @@ class Timing:
         return self.dataset, self.n, self.method, options, self.call, self.threads
 
 
-FIELDS = {item.name for item in dataclasses.fields(Timing)}
-REQUIRED = {item.name for item in dataclasses.fields(Timing) if item.default is dataclasses.MISSING}
-
-
 def make_timing(**values: Any) -> Timing:
     """Return a row with today's date and where it was made."""
     return Timing(
@@ -89,19 +86,10 @@ def read_timings(path: str | os.PathLike[str]) -> list[Timing]:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise FormatError(f"{os.fspath(path)} cannot be read: {error}") from None
-    return [_parse(line, f"{os.fspath(path)}, line {k}") for k, line in enumerate(lines, start=1)]
-
-
-def _parse(line: str, where: str) -> Timing:
-    try:
-        values = json.loads(line)
-    except ValueError:
-        values = None
-    if not isinstance(values, dict):
-        raise FormatError(f"{where}: expected one JSON object a line")
-    if missing := sorted(REQUIRED - set(values)):
-        raise FormatError(f"{where}: the row has no {missing[0]!r}")
-    return Timing(**{name: value for name, value in values.items() if name in FIELDS})
+    return [
+        parse_record(Timing, line, f"{os.fspath(path)}, line {number}")
+        for number, line in enumerate(lines, start=1)
+    ]
 
 
 def write_timing(path: str | os.PathLike[str], row: Timing) -> None:

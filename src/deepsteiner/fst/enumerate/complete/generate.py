@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 KeepGoing = Callable[[str, int, int], bool]
 
-DENSE_LIMIT = 1500
-"""Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
 FIRST_SIZES = 8
@@ -84,12 +82,15 @@ class _Generation:
     """One run between slices; makes more room when a kernel asks for it."""
 
     def __init__(self, points: NDArray[np.float64], keep_going: KeepGoing | None) -> None:
+        from ....geometry.spanning_trees import minimum_spanning_tree
+        from .bottleneck_kernels import by_length
         from .generation_kernels import begin
         from .growth_kernels import finish_level
 
         self.points = points
         self.keep_going = keep_going
-        self.state = begin(points, *_spanning_tree(points), FIRST_SIZES)
+        edges, lengths = by_length(points, minimum_spanning_tree(points))
+        self.state = begin(points, edges, lengths, FIRST_SIZES)
         finish_level(self.state, 1)
 
     def grow(self, max_size: int | None) -> bool:
@@ -164,17 +165,3 @@ class _Generation:
             "largest_tree": int(np.diff(start).max(initial=0)),
         }
         return FullTrees(self.points, start, terminals, length, steiner, edges, complete, stats)
-
-
-def _spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Edges and lengths of a minimum spanning tree, sorted by length."""
-    from ....geometry.spanning_trees import minimum_spanning_tree
-    from .bottleneck_kernels import spanning_tree
-
-    if len(points) <= DENSE_LIMIT:
-        edges, lengths = spanning_tree(points)
-        return edges, lengths
-    edges = minimum_spanning_tree(points)
-    lengths = np.sqrt(((points[edges[:, 0]] - points[edges[:, 1]]) ** 2).sum(axis=1))
-    order = np.argsort(lengths, kind="stable")
-    return edges[order], lengths[order]

@@ -111,9 +111,11 @@ def test_what_is_stored_follows_from_the_arc(grown):
     forest = grown.copied()
     names = ["a", "b", "middle", "place", "cosine", "sine", "angle", "width", "spread", "reach"]
     for row in grown.branches:
-        forest.branches[row][names] = 0.0
+        for name in names:
+            forest.branches[row][name] = 0.0
         reach_kernels.settle(grown.ground, forest, row, Arc(True, *grown.interval(row)))
-        assert forest.branches[row][names] == grown.branch[row][names]
+        for name in names:
+            assert forest.branches[row][name] == grown.branch[row][name]
 
 
 def test_partners_are_found_wherever_they_are(grown):

@@ -40,20 +40,34 @@ def generate(
     cut the directions in which a branch may be left until most have none. The branches of each
     size are then closed by terminals into full trees.
 
-    Args:
-        points: (n, 2) distinct finite coordinates, centred and scaled so that all are in [-1, 1].
-        max_size: largest number of terminals of a tree; None for no limit.
-        keep_going: called as (phase, done, total) every few milliseconds; False stops.
+    Parameters
+    ----------
+    points : (n, 2) array_like
+        Distinct finite coordinates, centred and scaled so that all are in [-1, 1].
+    max_size : int, optional
+        Largest number of terminals of a tree; no limit by default.
+    keep_going : callable, optional
+        Called as (phase, done, total) every few milliseconds; False stops.
 
-    Returns:
+    Returns
+    -------
+    FullTrees
         The trees, shortest of each terminal set. ``complete`` is False after a stop or when
         ``max_size`` cut something off.
 
-    References:
-        P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact
-        algorithm, Networks 30 (1997). D. Juhl, D. M. Warme, P. Winter and M. Zachariasen, The
-        GeoSteiner software package for computing Steiner trees in the plane: an updated
-        computational study, Mathematical Programming Computation 10 (2018).
+    Raises
+    ------
+    PointsError
+        Where the points are not as said.
+
+    References
+    ----------
+    P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact algorithm,
+    Networks 30 (1997). D. M. Warme, P. Winter and M. Zachariasen, Exact algorithms for plane
+    Steiner tree problems: a computational study, in Advances in Steiner Trees (2000). D. Juhl,
+    D. M. Warme, P. Winter and M. Zachariasen, The GeoSteiner software package for computing
+    Steiner trees in the plane: an updated computational study, Mathematical Programming
+    Computation 10 (2018).
     """
     array = _checked(points)
     begin = time.perf_counter()

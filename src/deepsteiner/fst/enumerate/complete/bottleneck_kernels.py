@@ -20,7 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ....core.tree_kernels import find
-from ....geometry.spanning_kernels import prim, squared_lengths
+from ....geometry.spanning_kernels import squared_lengths
 from ...select.exact.prune_kernels import sorted_order
 from .arc_kernels import lean
 
@@ -66,18 +66,42 @@ class Ground(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def spanning_tree(points: Floats) -> tuple[Ints, Floats]:
-    """A minimum spanning tree of few points: edges and lengths, sorted by length."""
-    edges = np.empty((len(points) - 1, 2), np.int64)
-    prim(points, edges)
+    """Prim's minimum spanning tree on all pairs: edges and lengths, sorted by length.
+
+    Equal lengths are taken in a scattered order. `geometry.spanning_kernels.prim` prefers low
+    numbers instead; on lattices that makes twice the work for what comes after.
+    """
+    n = len(points)
+    edges = np.empty((n - 1, 2), np.int64)
+    best = np.full(n, np.inf)
+    parent = np.zeros(n, np.int64)
+    rest = np.arange(n)
+    current, last = 0, n - 1
+    rest[0] = rest[last]
+    for step in range(n - 1):
+        px, py = points[current, 0], points[current, 1]
+        nearest, where = np.inf, 0
+        for i in range(last):
+            v = rest[i]
+            d = (points[v, 0] - px) ** 2 + (points[v, 1] - py) ** 2
+            if d < best[v]:
+                best[v] = d
+                parent[v] = current
+            if best[v] < nearest:
+                nearest, where = best[v], i
+        current = rest[where]
+        edges[step, 0], edges[step, 1] = parent[current], current
+        last -= 1
+        rest[where] = rest[last]
     return by_length(points, edges)
 
 
 @njit(cache=True, error_model="numpy")
 def by_length(points: Floats, edges: Ints) -> tuple[Ints, Floats]:
     """Edges sorted by their lengths, and these."""
-    lengths = np.sqrt(squared_lengths(points, edges))
-    order = sorted_order(lengths)
-    return edges[order], lengths[order]
+    squared = squared_lengths(points, edges)
+    order = sorted_order(squared)
+    return edges[order], np.sqrt(squared[order])
 
 
 @njit(cache=True, error_model="numpy")

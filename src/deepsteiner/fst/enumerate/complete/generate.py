@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 KeepGoing = Callable[[str, int, int], bool]
 
+DENSE_LIMIT = 1500
+"""Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
 FIRST_SIZES = 8
@@ -97,13 +99,16 @@ class _Generation:
 
     def __init__(self, points: NDArray[np.float64], keep_going: KeepGoing | None) -> None:
         from ....geometry.spanning_trees import minimum_spanning_tree
-        from .bottleneck_kernels import by_length
+        from .bottleneck_kernels import by_length, spanning_tree
         from .generation_kernels import begin
         from .growth_kernels import finish_level
 
         self.points = points
         self.keep_going = keep_going
-        edges, lengths = by_length(points, minimum_spanning_tree(points))
+        if len(points) <= DENSE_LIMIT:
+            edges, lengths = spanning_tree(points)
+        else:
+            edges, lengths = by_length(points, minimum_spanning_tree(points))
         self.state = begin(points, edges, lengths, FIRST_SIZES)
         finish_level(self.state, 1)
 

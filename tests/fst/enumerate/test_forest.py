@@ -10,6 +10,8 @@ import pytest
 
 from deepsteiner.fst.enumerate.complete import bottleneck_kernels as ground
 from deepsteiner.fst.enumerate.complete import forest_kernels as store
+from deepsteiner.fst.enumerate.complete import generation_kernels
+from grown import grown_from
 
 N = 20
 
@@ -230,3 +232,38 @@ def spanning_length(distance: np.ndarray, terminals: list[int]) -> float:
         inside.append(new)
         total += float(length)
     return total
+
+
+def test_terminals_are_the_first_branches():
+    points = 2.0 * np.random.default_rng(4).random((N, 2)) - 1.0
+    state = generation_kernels.begin(points, *ground.spanning_tree(points), 3)
+    for t, row in enumerate(state.forest.branches[:N]):
+        place = complex(*points[state.order[t]])
+        assert row["equilateral"] == row["centre"] == row["place"] == place
+        assert (row["left"], row["right"], row["size"], row["bound"]) == (-1, -1, 1, 0.0)
+        assert (row["key"], row["mask"]) == (store.set_key(t), 1 << t)
+        assert row["reach"] == state.ground.longest
+        assert state.forest.members[row["start"]] == t
+    assert state.progress[0].tolist() == (N, N, 0, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    "full", [generation_kernels.BRANCHES_FULL, generation_kernels.TREES_FULL], ids=["rows", "trees"]
+)
+def test_more_room_keeps_what_is_there(full):
+    grown = grown_from("uniform")
+    before = grown.run.state
+    after = generation_kernels.with_room(before, full)
+    arrays = {
+        "branches": (before.forest.branches, after.forest.branches),
+        "members": (before.forest.members, after.forest.members),
+        "items": (before.levels.items, after.levels.items),
+        "trees": (before.trees.items, after.trees.items),
+    }
+    longer = {name for name, (old, new) in arrays.items() if len(new) == 2 * len(old)}
+    assert longer == ({"trees"} if full == generation_kernels.TREES_FULL else {*arrays} - {"trees"})
+    for old, new in arrays.values():
+        assert new[: len(old)].tobytes() == old.tobytes()
+    for tree, item in enumerate(after.trees.items[: len(grown.known)]):
+        one = (item["key"], item["branch"], item["root"])
+        assert store.find_tree(after.trees, after.forest, *map(int, one)) == tree

@@ -12,8 +12,14 @@ import math
 import numpy as np
 import pytest
 
-from deepsteiner.fst.enumerate.complete import branch_kernels, growth_kernels, lune_kernels
+from deepsteiner.fst.enumerate.complete import (
+    branch_kernels,
+    growth_kernels,
+    lune_kernels,
+    reach_kernels,
+)
 from deepsteiner.fst.enumerate.complete import forest_kernels as store
+from deepsteiner.fst.enumerate.complete.arc_kernels import Arc
 from grown import LOOSE, SIXTH, Grown, Node, cross, dot, grown_from, is_swappable
 from melzak import spanning
 
@@ -99,6 +105,17 @@ def test_no_needed_edge_is_longer_than_the_reach(grown):
                 for t, z in enumerate(grown.z)
             )
     assert shorter > 0
+
+
+def test_what_is_stored_follows_from_the_arc(grown):
+    forest = grown.copied()
+    names = ["a", "b", "middle", "place", "cosine", "sine", "angle", "width", "spread", "reach"]
+    for row in grown.branches:
+        for name in names:
+            forest.branches[row][name] = 0.0
+        reach_kernels.settle(grown.ground, forest, row, Arc(True, *grown.interval(row)))
+        for name in names:
+            assert forest.branches[row][name] == grown.branch[row][name]
 
 
 def test_partners_are_found_wherever_they_are(grown):

@@ -20,6 +20,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ....core.tree_kernels import find
+from ....geometry.spanning_kernels import squared_lengths
 from ...select.exact.prune_kernels import sorted_order
 from .arc_kernels import lean
 
@@ -65,15 +66,17 @@ class Ground(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def spanning_tree(points: Floats) -> tuple[Ints, Floats]:
-    """Prim's minimum spanning tree on all pairs: edges and lengths, sorted by length."""
+    """Prim's minimum spanning tree on all pairs: edges and lengths, sorted by length.
+
+    Equal lengths are taken in a scattered order. `geometry.spanning_kernels.prim` prefers low
+    numbers instead; on lattices that makes twice the work for what comes after.
+    """
     n = len(points)
-    edges = np.empty((max(n - 1, 0), 2), np.int64)
-    squared = np.empty(max(n - 1, 0))
+    edges = np.empty((n - 1, 2), np.int64)
     best = np.full(n, np.inf)
     parent = np.zeros(n, np.int64)
     rest = np.arange(n)
-    current = 0
-    last = n - 1
+    current, last = 0, n - 1
     rest[0] = rest[last]
     for step in range(n - 1):
         px, py = points[current, 0], points[current, 1]
@@ -88,16 +91,17 @@ def spanning_tree(points: Floats) -> tuple[Ints, Floats]:
                 nearest, where = best[v], i
         current = rest[where]
         edges[step, 0], edges[step, 1] = parent[current], current
-        squared[step] = nearest
         last -= 1
         rest[where] = rest[last]
+    return by_length(points, edges)
+
+
+@njit(cache=True, error_model="numpy")
+def by_length(points: Floats, edges: Ints) -> tuple[Ints, Floats]:
+    """Edges sorted by their lengths, and these."""
+    squared = squared_lengths(points, edges)
     order = sorted_order(squared)
-    lengths = np.empty(len(order))
-    ordered = np.empty((len(order), 2), np.int64)
-    for i in range(len(order)):
-        lengths[i] = np.sqrt(squared[order[i]])
-        ordered[i, 0], ordered[i, 1] = edges[order[i], 0], edges[order[i], 1]
-    return ordered, lengths
+    return edges[order], np.sqrt(squared[order])
 
 
 @njit(cache=True, error_model="numpy")

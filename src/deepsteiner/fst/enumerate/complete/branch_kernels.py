@@ -20,6 +20,15 @@ Order trees by the number of their full trees, and those with equally many by le
 goes up in that order: no cut undoes another, exchanges end after at most n - 1 of the first kind,
 and what is left is at most n · MIN_EDGE longer than the shortest tree. TIE is far above the
 rounding of lengths, so the comparisons are the ones that exact arithmetic would make.
+
+Projections, the bottleneck property and upper bounds are those of [1] (and [2]); rivals
+(`cut_rivals`) and swaps (`swap_kernels`) are ours.
+
+[1] P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact algorithm,
+    Networks 30 (1997).
+[2] D. Juhl, D. M. Warme, P. Winter and M. Zachariasen, The GeoSteiner software package for
+    computing Steiner trees in the plane: an updated computational study, Mathematical Programming
+    Computation 10 (2018).
 """
 
 from __future__ import annotations
@@ -154,7 +163,7 @@ def cut_below(forest: Forest, stack: Records, top: int, frame: int, arc: Arc) ->
 
 @lean
 def union_bound(forest: Forest, trees: Trees, row: int, cheapest: float) -> float:
-    """Cost at which the terminals of a new branch can always be reconnected, at most `cheapest`."""
+    """Upper bound: the cost of reconnecting a new branch's terminals, at most `cheapest`."""
     branches = forest.branches
     bound = cheapest
     none = int(np.int64(-1))  # a literal would compile the callee twice

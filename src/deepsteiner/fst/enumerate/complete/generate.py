@@ -42,20 +42,34 @@ def generate(
     cut the directions in which a branch may be left until most have none. The branches of each
     size are then closed by terminals into full trees.
 
-    Args:
-        points: (n, 2) distinct finite coordinates, centred and scaled so that all are in [-1, 1].
-        max_size: largest number of terminals of a tree; None for no limit.
-        keep_going: called as (phase, done, total) every few milliseconds; False stops.
+    Parameters
+    ----------
+    points : (n, 2) array_like
+        Distinct finite coordinates, centred and scaled so that all are in [-1, 1].
+    max_size : int, optional
+        Largest number of terminals of a tree; no limit by default.
+    keep_going : callable, optional
+        Called as (phase, done, total) every few milliseconds; False stops.
 
-    Returns:
+    Returns
+    -------
+    FullTrees
         The trees, shortest of each terminal set. ``complete`` is False after a stop or when
         ``max_size`` cut something off.
 
-    References:
-        P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact
-        algorithm, Networks 30 (1997). D. Juhl, D. M. Warme, P. Winter and M. Zachariasen, The
-        GeoSteiner software package for computing Steiner trees in the plane: an updated
-        computational study, Mathematical Programming Computation 10 (2018).
+    Raises
+    ------
+    PointsError
+        Where the points are not as said.
+
+    References
+    ----------
+    P. Winter and M. Zachariasen, Euclidean Steiner minimum trees: an improved exact algorithm,
+    Networks 30 (1997). D. M. Warme, P. Winter and M. Zachariasen, Exact algorithms for plane
+    Steiner tree problems: a computational study, in Advances in Steiner Trees (2000). D. Juhl,
+    D. M. Warme, P. Winter and M. Zachariasen, The GeoSteiner software package for computing
+    Steiner trees in the plane: an updated computational study, Mathematical Programming
+    Computation 10 (2018).
     """
     array = _checked(points)
     begin = time.perf_counter()
@@ -84,12 +98,18 @@ class _Generation:
     """One run between slices; makes more room when a kernel asks for it."""
 
     def __init__(self, points: NDArray[np.float64], keep_going: KeepGoing | None) -> None:
+        from ....geometry.spanning_trees import minimum_spanning_tree
+        from .bottleneck_kernels import by_length, spanning_tree
         from .generation_kernels import begin
         from .growth_kernels import finish_level
 
         self.points = points
         self.keep_going = keep_going
-        self.state = begin(points, *_spanning_tree(points), FIRST_SIZES)
+        if len(points) <= DENSE_LIMIT:
+            edges, lengths = spanning_tree(points)
+        else:
+            edges, lengths = by_length(points, minimum_spanning_tree(points))
+        self.state = begin(points, edges, lengths, FIRST_SIZES)
         finish_level(self.state, 1)
 
     def grow(self, max_size: int | None) -> bool:
@@ -164,17 +184,3 @@ class _Generation:
             "largest_tree": int(np.diff(start).max(initial=0)),
         }
         return FullTrees(self.points, start, terminals, length, steiner, edges, complete, stats)
-
-
-def _spanning_tree(points: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Edges and lengths of a minimum spanning tree, sorted by length."""
-    from ....geometry.spanning_trees import minimum_spanning_tree
-    from .bottleneck_kernels import spanning_tree
-
-    if len(points) <= DENSE_LIMIT:
-        edges, lengths = spanning_tree(points)
-        return edges, lengths
-    edges = minimum_spanning_tree(points)
-    lengths = np.sqrt(((points[edges[:, 0]] - points[edges[:, 1]]) ** 2).sum(axis=1))
-    order = np.argsort(lengths, kind="stable")
-    return edges[order], lengths[order]

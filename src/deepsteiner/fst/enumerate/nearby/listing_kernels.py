@@ -1,4 +1,8 @@
-"""Full Steiner trees of three and four terminals that neighbours form, by closed formulas.
+"""Full Steiner trees of three and four terminals that neighbours form, by Melzak's construction.
+
+Z. A. Melzak, On the problem of Steiner, Canadian Mathematical Bulletin 4 (1961): two terminals of a
+common Steiner point are replaced by their equilateral point; the line between the last two points
+(the Simpson line) is as long as the tree, and meets the circles of its Steiner points in them.
 
 With four terminals a, b, c, d the first Steiner point joins a and b, the second c and d.
 """
@@ -137,13 +141,13 @@ def side(points: Array, a: int, b: int, c: int) -> float:
 
 @njit(cache=True, nogil=True)
 def equilateral(points: Array, a: int, b: int, height: float) -> tuple[float, float, float, float]:
-    """Return the equilateral point of ab, and the way to it from the middle of ab.
+    """Return the middle of ab, and the way from there to the equilateral point of ab.
 
-    It lies left of the line from a to b for a height of HALF_ROOT3, right of it for -HALF_ROOT3.
+    That lies left of the line from a to b for a height of HALF_ROOT3, right of it for -HALF_ROOT3.
     """
-    hx, hy = -height * (points[b, 1] - points[a, 1]), height * (points[b, 0] - points[a, 0])
+    dx, dy = points[b, 0] - points[a, 0], points[b, 1] - points[a, 1]
     mx, my = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
-    return mx + hx, my + hy, hx, hy
+    return mx, my, -height * dy, height * dx
 
 
 @njit(cache=True, nogil=True)
@@ -152,9 +156,9 @@ def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place
     c_side, a_side = side(points, a, b, c), side(points, c, d, a)
     if c_side * side(points, a, b, d) <= 0.0 or a_side * side(points, c, d, b) <= 0.0:
         return np.inf
-    px, py, hx, hy = equilateral(points, a, b, -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3)
-    qx, qy, gx, gy = equilateral(points, c, d, -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3)
-    lx, ly = qx - px, qy - py
+    mx, my, hx, hy = equilateral(points, a, b, -HALF_ROOT3 if c_side > 0.0 else HALF_ROOT3)
+    nx, ny, gx, gy = equilateral(points, c, d, -HALF_ROOT3 if a_side > 0.0 else HALF_ROOT3)
+    lx, ly = nx + gx - mx - hx, ny + gy - my - hy  # the Simpson line
     square = lx * lx + ly * ly
     if square >= limit * limit or square == 0.0:
         return np.inf
@@ -163,8 +167,8 @@ def quad_tree(points: Array, a: int, b: int, c: int, d: int, limit: float, place
     two = 4.0 / 3.0 * (gx * lx + gy * ly) / square
     if one <= 0.0 or two <= 0.0 or one + two >= 1.0:
         return np.inf
-    sx, sy = px + one * lx, py + one * ly
-    tx, ty = qx - two * lx, qy - two * ly
+    sx, sy = mx + hx + one * lx, my + hy + one * ly
+    tx, ty = nx + gx - two * lx, ny + gy - two * ly
     line = math.sqrt(square)
     total = (1.0 - one - two) * line
     total += distance(points, a, sx, sy) + distance(points, b, sx, sy)

@@ -2,7 +2,8 @@
 
 The bottleneck distance of two terminals is the longest edge between them in the minimum spanning
 tree; no edge on the way between them in a shortest tree is longer. Two terminals that hang on one
-Steiner point are therefore at most sqrt(3) bottlenecks apart.
+Steiner point are therefore at most sqrt(3) bottlenecks apart. (P. Winter and M. Zachariasen,
+Euclidean Steiner minimum trees: an improved exact algorithm, Networks 30, 1997.)
 """
 
 from __future__ import annotations

@@ -65,23 +65,23 @@ def branch(
     `way` (0 to 3) says on which side of ab that point is, and on which side of e.
     """
     turn = 1.0 - (way & 2)
-    px, py, hx, hy = equilateral(points, a, b, (1.0 - 2.0 * (way & 1)) * HALF_ROOT3)
-    apart = math.sqrt(squared(points, a, b))
+    mx, my, hx, hy = equilateral(points, a, b, (1.0 - 2.0 * (way & 1)) * HALF_ROOT3)
+    px, py, square = mx + hx, my + hy, squared(points, a, b)
     ex, ey = points[e, 0] - px, points[e, 1] - py
     far = math.sqrt(ex * ex + ey * ey)
     # The edge of e is at most `reach` long. So is the one between the two Steiner points, and the
     # edges of a and b together are at most 2 / sqrt(3) times as long as ab; nor can these three
     # edges be longer than the bottlenecks that would replace them.
-    most = reach + min(bound, apart / HALF_ROOT3)
+    most = reach + min(bound, math.sqrt(4.0 / 3.0 * square))
     if far == 0.0 or far * far > (most * most + reach * reach + most * reach) * (1.0 + ROUNDING):
         return False
     sine = min(HALF_ROOT3, reach * HALF_ROOT3 / far)
     half_cos = math.sqrt(0.5 * (1.0 + math.sqrt(1.0 - sine * sine)))
     half_sin = 0.5 * sine / half_cos
     # The middle of the directions that e allows, against the middle of the pair's wedge.
-    mx, my = half_cos * ex + turn * half_sin * ey, half_cos * ey - turn * half_sin * ex
-    least = (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * HALF_ROOT3 * apart
-    if -(mx * hx + my * hy) < least:
+    ux, uy = half_cos * ex + turn * half_sin * ey, half_cos * ey - turn * half_sin * ex
+    wedge = HALF_ROOT3 * math.sqrt(square)
+    if -(ux * hx + uy * hy) < (half_cos * HALF_ROOT3 - 0.5 * half_sin) * far * wedge:
         return False
     shape[0], shape[1], shape[2], shape[3] = px, py, hx, hy
     # The equilateral point of (p, e), and the way from the middle of p and e to it.
@@ -107,7 +107,8 @@ def branches(
 def far_end(points: Array, e: int, c: int, d: int) -> tuple[float, float, float, float]:
     """Return the equilateral point of cd away from e, and the way to it from the middle of cd."""
     left = side(points, c, d, e) > 0.0
-    return equilateral(points, c, d, -HALF_ROOT3 if left else HALF_ROOT3)
+    mx, my, hx, hy = equilateral(points, c, d, -HALF_ROOT3 if left else HALF_ROOT3)
+    return mx + hx, my + hy, hx, hy
 
 
 @njit(cache=True, nogil=True)

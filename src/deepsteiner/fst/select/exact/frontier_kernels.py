@@ -298,7 +298,8 @@ def advance(problem: Problem, progress: Progress, budget: float, most: int) -> P
         keys, costs, nodes = layer
         fresh = int(np.int64(0))  # a literal 0 would compile callees twice
         for c in range(count):
-            for s in slots:
+            for a in range(slots.size):
+                s = slots[a]
                 label[s] = 16 + s if entering >> s & 1 else keys[c] >> (4 * s) & 15
             if not problem.forced[f] and close_slots(label, active, closing):
                 fresh = insert_state(pack(label, rest), costs[c], nodes[c], table, spare, fresh)
@@ -308,14 +309,16 @@ def advance(problem: Problem, progress: Progress, budget: float, most: int) -> P
             labels = int(np.int64(0))
             target = int(np.int64(0))
             clash = False
-            for s in slots:
+            for a in range(slots.size):
+                s = slots[a]
                 if own >> s & 1:
                     clash |= labels >> label[s] & 1 != 0
                     labels |= 1 << label[s]
                     target = label[s]
             if clash or detour(label, labels, slots, near) * STRICT < graph.length[f]:
                 continue
-            for s in slots:
+            for a in range(slots.size):
+                s = slots[a]
                 joined[s] = target if labels >> label[s] & 1 else label[s]
             if close_slots(joined, active, closing):
                 taken[used] = f
@@ -326,7 +329,8 @@ def advance(problem: Problem, progress: Progress, budget: float, most: int) -> P
         if fresh > THIN_FROM and fresh > THIN_GROWTH * record[THINNED]:
             fresh = drop_dominated(remaining, near, table, layer, fresh)
             record[THINNED] = fresh
-        for s in slots:
+        for a in range(slots.size):
+            s = slots[a]
             if closing >> s & 1:
                 slot[seated[s]] = -2
         record[ACTIVE] = remaining

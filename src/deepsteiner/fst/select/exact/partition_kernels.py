@@ -55,7 +55,8 @@ def pack(label: Ints, slots: Ints) -> int:
     high_names = 0
     fresh = 0
     key = 0
-    for s in slots:
+    for a in range(slots.size):
+        s = slots[a]
         c = label[s]
         if not seen >> c & 1:
             seen |= 1 << c
@@ -105,13 +106,11 @@ def insert_state(key: int, cost: float, node: int, table: Ints, layer: Layer, co
     """Add a partition to a layer or improve the one that is there; returns the new count."""
     place, at = find_state(key, table, layer.keys)
     if at < 0:
-        table[place] = at = count
-        layer.keys[at] = key
-        layer.costs[at] = np.inf
-        count += 1
+        table[place] = count
+        layer.keys[count], layer.costs[count], layer.nodes[count] = key, cost, node
+        return count + 1
     if cost < layer.costs[at]:
-        layer.costs[at] = cost
-        layer.nodes[at] = node
+        layer.costs[at], layer.nodes[at] = cost, node
     return count
 
 
@@ -126,10 +125,12 @@ def detour(label: Ints, labels: int, slots: Ints, near: Floats) -> float:
     while grown != labels:
         least = np.inf
         new = 0
-        for s in slots:
+        for a in range(slots.size):
+            s = slots[a]
             if not grown >> label[s] & 1:
                 continue
-            for t in slots:
+            for b in range(slots.size):
+                t = slots[b]
                 if labels >> label[t] & 1 and not grown >> label[t] & 1 and near[s, t] < least:
                     least = near[s, t]
                     new = label[t]
@@ -153,12 +154,14 @@ def is_dominated(
     label, other, own = scratch[0], scratch[1], scratch[2]
     cost = layer.costs[state] / STRICT
     top = 0
-    for s in slots:
+    for a in range(slots.size):
+        s = slots[a]
         label[s] = layer.keys[state] >> (4 * s) & 15
         top = max(top, label[s] + 1)
     for c in range(top):
         size = 0
-        for s in slots:
+        for a in range(slots.size):
+            s = slots[a]
             if label[s] == c:
                 own[size] = s
                 size += 1
@@ -166,7 +169,8 @@ def is_dominated(
             continue
         for part in range(1, 1 << (size - 1)):
             least = np.inf
-            for s in slots:
+            for a in range(slots.size):
+                s = slots[a]
                 other[s] = label[s]
             for a in range(1, size):
                 if part >> (a - 1) & 1:

@@ -180,7 +180,8 @@ class Job:
                 prepare_kernels()
                 while len(rows) and self._monitor.stop_reason is None:
                     if under_way.full:
-                        keep_next()
+                        keep_next()  # which may be told to stop
+                        continue
                     size = min(sizer.size, math.ceil(len(rows) / lanes))
                     under_way.submit(solve_chunk, rows[:size])
                     rows = rows[size:]

@@ -426,3 +426,14 @@ def test_verify_tolerance(folder):
     (folder / "tree.json").write_text(json.dumps({**TRIANGLE, "length": 1.732}))
     assert run(["verify", "tree.json", "--quiet"]) == 2
     assert run(["verify", "tree.json", "--quiet", "--tolerance", "1e-3"]) == 0
+
+
+def test_every_command_is_there_under_its_name():
+    from typer.main import get_command
+
+    from deepsteiner.cli.app import app
+
+    assert set(get_command(app).commands) == {
+        "solve", "methods", "generate", "convert", "plot", "verify", "demo", "serve", "train",
+        "pretrain", "bench", "tables", "models",
+    }  # fmt: skip

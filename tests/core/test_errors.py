@@ -177,7 +177,7 @@ def test_the_command_line_exits_with_2_where_the_input_is_to_blame(
 
 def test_the_exit_code_reaches_the_shell(points_file):
     code = (
-        "import sys; from deepsteiner.classic import mst; from deepsteiner.cli import main; "
+        "import sys; from deepsteiner.solvers import mst; from deepsteiner.cli import main; "
         "mst.solve = lambda run, options: 1 / 0; "
         f"sys.argv = ['deepsteiner', 'solve', {points_file!r}, '-m', 'mst', '-q']; main()"
     )

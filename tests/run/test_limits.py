@@ -86,15 +86,13 @@ def test_a_method_that_hears_nothing_fails_the_check(monkeypatch):
 
 @pytest.mark.parametrize("near", [0.0, 1e-320, 1e-200, 1e-160, 1e-20, 1e-11, 1e-10, 1e-8])
 def test_greedy_ends_where_points_coincide_or_nearly(near):
-    from deepsteiner.solvers.kernels.greedy_kernels import solve_batch
+    from deepsteiner.solvers.batches import SmallTrees
+    from deepsteiner.solvers.kernels.greedy_kernels import Rules, solve_batch
 
     def grown(points):
-        n = len(points)
-        counts = np.zeros(1, dtype=np.int64)
-        steiner, edges = np.empty((1, n, 2)), np.empty((1, 2 * n, 2), dtype=np.int64)
-        grid = np.zeros((1, 1, 2))
-        solve_batch(points[None], grid, 0, 3, 8, counts, steiner, edges, 0, 1)
-        return int(counts[0])
+        rows = SmallTrees(points[None]).rows
+        solve_batch(points[None], np.zeros((1, 1, 2)), Rules(0, 3, 8), rows, 0, 1)
+        return int(rows.sizes[0])
 
     grown(POINTS)  # compiles
     spots = np.random.default_rng(6).random((6, 2))

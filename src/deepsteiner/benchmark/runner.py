@@ -6,6 +6,7 @@ import datetime
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,8 @@ import numpy as np
 from .. import __version__
 from ..api import solve
 from ..batch import solve_many
-from ..core.errors import OptionError
+from ..core.device import load_torch
+from ..core.errors import MissingDependencyError, OptionError
 from ..core.points import FloatArray
 from ..registry import check_common, get_method
 from ..run.monitor import Progress
@@ -247,24 +249,19 @@ def _prepare_torch(method: str, workers: int) -> None:
         return
     # Threads that spin while they wait make a busy machine many times slower.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    try:
-        import torch
-    except ImportError:
-        return  # the method itself says what to install
-    torch.set_num_threads(workers)
+    with suppress(MissingDependencyError):  # the method itself says what to install
+        load_torch("a learned method").set_num_threads(workers)
 
 
 class _Accelerator:
     """The CUDA device that torch works on."""
 
     def __init__(self) -> None:
-        import torch
-
-        self._cuda = torch.cuda
-        self.name = torch.cuda.get_device_name()
+        self._cuda = load_torch("device 'cuda'").cuda
+        self.name = self._cuda.get_device_name()
 
     def restart_memory_peak(self) -> None:
         self._cuda.reset_peak_memory_stats()
 
     def memory_peak_mib(self) -> float:
-        return round(self._cuda.max_memory_allocated() / 2**20, 1)
+        return float(round(self._cuda.max_memory_allocated() / 2**20, 1))

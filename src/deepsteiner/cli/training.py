@@ -93,7 +93,7 @@ def _command(root: Callable[[], type[Any]], default: str, measure: Measure) -> C
         if outcome.status == "interrupted":
             raise typer.Exit(INTERRUPTED)
 
-    command.__doc__ = root.__doc__
+    command.__name__, command.__doc__ = root.__name__, root.__doc__
     return command
 
 

@@ -1,6 +1,6 @@
-"""What makes a policy: the candidates it chooses among, and its network. Nothing here needs torch.
+"""What makes a policy: its candidates and its network, and how it plays. Nothing here needs torch.
 
-Both are tables of a training configuration and sections of a model's description.
+The first two are tables of a training configuration and sections of a model's description.
 """
 
 from __future__ import annotations
@@ -40,6 +40,25 @@ class CandidateSpec:
             "all": size * (size - 1) // 2,
         }[self.kind]
         return 2 * self.k_star * max(pairs, 0)
+
+
+@dataclass(frozen=True)
+class PlayOptions:
+    """How a trained policy solves an instance: the options of method `policy`."""
+
+    model: str = option("mst-d1", "a shipped model or the folder of one", models="policy")
+    decode: Literal["greedy", "sample", "beam"] = option("greedy", "how the model gives points")
+    samples: int = option(16, "trees to draw, the greedy one among them", minimum=1, maximum=10_000)
+    beam: int = option(4, "trees to keep in the beam", minimum=1, maximum=100)
+    augment: bool = option(False, "also try the seven other symmetric images of the instance")
+    refine: bool = option(False, "relax the final tree and repair its angles")
+    normalize: bool = option(True, "map instances of other scales to the model's training box")
+    precision: Literal["auto", "float32", "bfloat16"] = option(
+        "auto", "of the network; auto is bfloat16 on CUDA and float32 elsewhere"
+    )
+    graphs: bool = option(
+        False, "on CUDA, record greedy games of small batches: faster when sizes come again"
+    )
 
 
 @dataclass(frozen=True)

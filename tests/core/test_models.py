@@ -208,10 +208,11 @@ def test_a_solve_with_a_replaced_model(tmp_path):
 
 def test_policy_serves_the_weights_that_lie_there(tmp_path):
     torch = pytest.importorskip("torch")
-    from deepsteiner.solvers import policy
+    from deepsteiner.policy import play
+    from deepsteiner.policy.settings import PlayOptions
 
     def network(model):
-        return policy._player(policy.Options(model=str(model)), "cpu").policy
+        return play._player(PlayOptions(model=str(model)), "cpu").policy
 
     folder = copied("mst-d1", tmp_path / "model")
     before = network(folder)
@@ -228,14 +229,15 @@ def test_policy_serves_the_weights_that_lie_there(tmp_path):
 
 def test_a_changed_description_counts_as_well(tmp_path):
     pytest.importorskip("torch")
-    from deepsteiner.solvers import policy
+    from deepsteiner.policy import play
+    from deepsteiner.policy.settings import PlayOptions
 
     folder = copied("mst-d1", tmp_path / "model")
     facts = json.loads((folder / "config.json").read_text())
     facts["candidates"]["k_star"] = 3
     (folder / "config.json").write_text(json.dumps(facts))
-    assert policy._player(policy.Options(model="mst-d1"), "cpu").spec.k_star == 9
-    assert policy._player(policy.Options(model=str(folder)), "cpu").spec.k_star == 3
+    assert play._player(PlayOptions(model="mst-d1"), "cpu").spec.k_star == 9
+    assert play._player(PlayOptions(model=str(folder)), "cpu").spec.k_star == 3
 
 
 def test_the_files_of_the_package_are_read_once(monkeypatch):

@@ -24,7 +24,7 @@ import deepsteiner as ds
 ROOT = Path(__file__).resolve().parents[1]
 SHARED = ROOT.parent / "shared" / "data"
 TOLERANCE = 1e-12
-# Methods with their options, and up to how many points each is asked.
+# Methods with their options, and the largest instances that each solves here.
 METHODS = {
     "mst": ({}, 3000),
     "rand1": ({}, 3000),

@@ -99,3 +99,23 @@ def connected(n: int, sets: Sets) -> list[set[int]]:
         touched = [part for part in found if part & set(one)]
         found = [part for part in found if not part & set(one)] + [set().union(*touched)]
     return found
+
+
+def shortest_union(
+    masks: list[tuple[int, float]], everything: int, first: int = 1, cost: float = 0.0
+) -> float:
+    """Return the length of the shortest tree of hyperedges, grown set by set from `first`.
+
+    Hyperedges are (bits of their vertices, length); a tree is joined to one at a single vertex.
+    """
+    best = {first: cost}
+    for grown in range(first, everything + 1):
+        if grown not in best:
+            continue
+        for mask, length in masks:
+            common = grown & mask
+            if common and common & (common - 1) == 0:
+                total = best[grown] + length
+                if total < best.get(grown | mask, math.inf):
+                    best[grown | mask] = total
+    return best.get(everything, math.inf)

@@ -40,7 +40,7 @@ def certified_bound(terminals, steiner, edges):
     best = 0.0
     length = float(relaxed_length(terminals, steiner, edges))
     for exponent in (-7, -5, -9, -11):
-        best = max(best, _bound_at(terminals, steiner, edges, 10.0**exponent))
+        best = max(best, bound_at(terminals, steiner, edges, 10.0**exponent))
         if length <= best * (1 + 1e-12):
             break
     return best
@@ -51,8 +51,14 @@ def relaxed_length(terminals, steiner, edges):
     return np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1).sum()
 
 
-def _bound_at(terminals, steiner, edges, threshold):
-    """The bound when edges shorter than threshold times the mean are taken as collapsed."""
+def bound_at(terminals, steiner, edges, threshold):
+    """A lower bound for the topology by plain linear algebra, from positions near the optimum.
+
+    Vectors y of length <= 1 on the edges that balance at every Steiner point prove that no tree of
+    the topology is shorter than sum(y . r). Unit vectors along the edges nearly balance: those of
+    collapsed edges (shorter than threshold times the mean) are chosen, then all are turned a little
+    by weighted least squares, which changes their lengths only in second order.
+    """
     nodes = np.concatenate((terminals, steiner))
     vectors = nodes[edges[:, 0]] - nodes[edges[:, 1]]
     lengths = np.linalg.norm(vectors, axis=1)

@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from heuristics.relaxation import bound_at
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
-from scipy.sparse import bsr_array, coo_array, kron
-from scipy.sparse.linalg import splu
 
 from deepsteiner.core.errors import DeepSteinerError
 from deepsteiner.core.trees import check_strict
@@ -50,44 +49,11 @@ def length_of(terminals, steiner, edges):
     return float(np.linalg.norm(nodes[edges[:, 0]] - nodes[edges[:, 1]], axis=1).sum())
 
 
-def certified_bound(terminals, steiner, edges, threshold):
-    """A lower bound for the topology by plain linear algebra, from positions near the optimum.
-
-    Vectors y of length <= 1 on the edges that balance at every Steiner point prove that no tree of
-    the topology is shorter than sum(y . r). Unit vectors along the edges nearly balance: those of
-    collapsed edges (shorter than threshold times the mean) are chosen, then all are turned a little
-    by weighted least squares, which changes their lengths only in second order.
-    """
-    nodes = np.concatenate((terminals, steiner))
-    vectors = nodes[edges[:, 0]] - nodes[edges[:, 1]]
-    lengths = np.linalg.norm(vectors, axis=1)
-    collapsed = lengths < threshold * lengths.mean()
-    duals = vectors / np.where(collapsed, np.inf, lengths)[:, None]
-    count = len(edges)
-    signs, rows = np.repeat([1.0, -1.0], count), np.tile(np.arange(count), 2)
-    incidence = coo_array((signs, (rows, edges.T.ravel())), shape=(count, len(nodes)))
-    incidence = kron(incidence.tocsc()[:, len(terminals) :], np.eye(2), format="csr")
-    turning = np.eye(2) - duals[:, :, None] * duals[:, None, :]
-    chosen = np.where(collapsed, 1.0, 0.0)[:, None, None] * np.eye(2)
-    for room, applied in (
-        (chosen + 1e-7 * np.eye(2), chosen),
-        (turning + 1e-6 * np.eye(2), turning + 1e-6 * np.eye(2)),
-    ):
-        stiffness = bsr_array((room, np.arange(count), np.arange(count + 1)))
-        solver = splu((incidence.T @ stiffness @ incidence).tocsc())
-        for _ in range(4):
-            shift = incidence @ solver.solve(incidence.T @ duals.ravel())
-            duals = duals - np.einsum("eij,ej->ei", applied, shift.reshape(-1, 2))
-    imbalance = np.abs(incidence.T @ duals.ravel()).sum() * np.ptp(nodes, axis=0).sum()
-    scale = max(1.0, float(np.linalg.norm(duals, axis=1).max()))
-    return (float((duals * vectors).sum()) - imbalance) / scale
-
-
 def assert_certified(terminals, steiner, edges):
     """Within 1e-11 of a bound; each guess which edges are collapsed gives a bound."""
     length = length_of(terminals, steiner, edges)
     assert any(
-        length <= (1 + 1e-11) * certified_bound(terminals, steiner, edges, 10.0**k)
+        length <= (1 + 1e-11) * bound_at(terminals, steiner, edges, 10.0**k)
         for k in (-7, -5, -9, -11)
     )
 

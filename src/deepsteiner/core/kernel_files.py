@@ -13,10 +13,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import io
+import logging
 from collections.abc import Iterator
 from typing import IO, Any
 
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+
+_log = logging.getLogger(__name__)
 
 MARK = b"deepsteiner sha256 "
 _DIGEST_SIZE = hashlib.sha256().digest_size
@@ -72,7 +75,10 @@ def guard_kernel_files() -> None:
             return load(self, sig, target_context)
         try:
             return load(self, sig, target_context)
-        except Exception:
+        except (
+            Exception
+        ) as error:  # a damaged pickle may raise anything; the kernel is compiled anew
+            _log.debug("a cached kernel cannot be used and is compiled anew: %r", error)
             return None
 
     def save_overload(self: Any, sig: Any, data: Any) -> None:

@@ -279,7 +279,7 @@ def _portable(error: Exception) -> Exception:
     trace = "in a worker process:\n" + "".join(traceback.format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:
+    except Exception:  # whatever the exception's own pickling raises; its text and trace travel on
         error = RuntimeError(f"{type(error).__name__}: {error}")
     error.add_note(trace)
     return error

@@ -21,9 +21,9 @@ import numpy as np
 from numba import njit
 
 from ..core.points import Array
-from ..fst.enumerate.nearby.ground import Groups, TreeList
-from ..fst.enumerate.nearby.neighbour_kernels import grouped
-from ..fst.select.hypergraph import Hypergraph
+from ..fst.enumerate.nearby.ground import TreeList
+from ..fst.grouping_kernels import grouped
+from ..fst.select.hypergraph import Hypergraph, Rows
 from ..fst.select.search.greedy_kernels import complete, replaced_length
 from .vector_kernels import WIDTH, add_product, add_row
 from .weights import Weights
@@ -77,7 +77,7 @@ class View(NamedTuple):
     savings: Savings
     rivals: Rivals
     near: Array
-    slots: Groups
+    slots: Rows
     trees: Array
     unit: Array
     size: Array

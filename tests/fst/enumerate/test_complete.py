@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from deepsteiner.core.errors import PointsError
 from deepsteiner.fst.enumerate.complete.generate import generate
 from deepsteiner.fst.trees import FullTrees
+from list_twins import shortest_union
 
 SIXTH = complex(0.5, -math.sqrt(3) / 2)
 
@@ -81,17 +82,7 @@ def all_lengths(points):
 def shortest(n, lengths):
     """Length of the shortest tree over all terminals that is a union of full trees."""
     masks = [(sum(1 << t for t in subset), length) for subset, length in lengths.items()]
-    best = {1: 0.0}
-    for grown in range(1, 1 << n):
-        if grown not in best:
-            continue
-        for mask, length in masks:
-            common = grown & mask
-            if common and common & (common - 1) == 0:
-                value = best[grown] + length
-                if value < best.get(grown | mask, math.inf):
-                    best[grown | mask] = value
-    return best[(1 << n) - 1]
+    return shortest_union(masks, (1 << n) - 1)
 
 
 def listed(trees):

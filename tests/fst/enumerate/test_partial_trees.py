@@ -18,8 +18,9 @@ from deepsteiner.fst.enumerate.nearby import (
 )
 from deepsteiner.fst.enumerate.nearby.grown import _grown
 from deepsteiner.fst.enumerate.nearby.listing import survey
-from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE, grouped
+from deepsteiner.fst.enumerate.nearby.neighbour_kernels import CLOSE
 from deepsteiner.fst.enumerate.nearby.quint_kernels import MIDDLES
+from deepsteiner.fst.grouping_kernels import grouped
 from deepsteiner.run.monitor import Monitor
 from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch

@@ -5,8 +5,6 @@ The twin is a dynamic programme over all subsets of the terminals.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 
@@ -17,7 +15,7 @@ from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, Branc
 from deepsteiner.fst.select.exact.piece import Piece
 from deepsteiner.fst.select.hypergraph import Budget
 from deepsteiner.fst.trees import FullTrees
-from list_twins import drawn, packed
+from list_twins import drawn, packed, shortest_union
 
 
 def awkward(seed: int, n: int, extra: int, spread: float = 0.05) -> Piece:
@@ -50,17 +48,7 @@ def shortest(piece: Piece, holding: int | None = None) -> float:
     masks = [(sum(1 << v for v in one), float(length)) for one, length in
              zip(sets_of(piece), piece.length, strict=True)]  # fmt: skip
     first, cost = (1, 0.0) if holding is None else masks[holding]
-    best = {first: cost}
-    for grown in range(first, 1 << piece.n):
-        if grown not in best:
-            continue
-        for mask, length in masks:
-            common = grown & mask
-            if common and common & (common - 1) == 0:
-                total = best[grown] + length
-                if total < best.get(grown | mask, math.inf):
-                    best[grown | mask] = total
-    return best.get((1 << piece.n) - 1, math.inf)
+    return shortest_union(masks, (1 << piece.n) - 1, first, cost)
 
 
 def is_tree(piece: Piece, picked: np.ndarray) -> bool:

@@ -18,6 +18,7 @@ from deepsteiner.fst.select.search import (
     region_pass_kernels,
     window_kernels,
 )
+from list_twins import shortest_union
 
 ROUNDING = 1e-12
 BUDGET = Budget(1e6, 10**6)
@@ -179,17 +180,7 @@ def shortest_inside(plain: Plain, members: set[int]) -> float:
         for one, length in zip(plain.sets, plain.length, strict=True)
         if one <= members
     ]
-    best = {1: 0.0}
-    for grown in range(1, 1 << len(order), 2):
-        if grown not in best:
-            continue
-        for mask, length in masks:
-            common = grown & mask
-            if common and common & (common - 1) == 0:
-                value = best[grown] + length
-                if value < best.get(grown | mask, math.inf):
-                    best[grown | mask] = value
-    return best[(1 << len(order)) - 1]
+    return shortest_union(masks, (1 << len(order)) - 1)
 
 
 @pytest.mark.parametrize("seed", range(6))

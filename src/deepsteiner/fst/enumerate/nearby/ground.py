@@ -52,13 +52,6 @@ class Ground(NamedTuple):
     cross: ClosePairs
 
 
-class Groups(NamedTuple):
-    """Numbers in groups: group k is ``items[first[k] : first[k + 1]]``."""
-
-    first: Array
-    items: Array
-
-
 class Found(NamedTuple):
     """Full Steiner trees of k terminals, one a row; their Steiner points form paths.
 

@@ -15,8 +15,9 @@ from numba import njit
 
 from ....core.points import Array
 from ....geometry.spanning_kernels import heaviest_between, merge_tree, squared_lengths
+from ...grouping_kernels import grouped
 from ...select.exact.prune_kernels import sorted_order
-from .ground import Bottlenecks, ClosePairs, Groups
+from .ground import Bottlenecks, ClosePairs
 
 # Pairs kept at a terminal.
 MOST = 12
@@ -134,21 +135,6 @@ def with_incidence(n: int, ends: Array, bound: Array) -> ClosePairs:
     """Return pairs together with those at every terminal."""
     first, sides = grouped(ends.ravel(), n)
     return ClosePairs(ends, bound, first, sides // 2)
-
-
-@njit(cache=True, nogil=True)
-def grouped(keys: Array, count: int) -> Groups:
-    """Return indices by their key, 0 to count - 1, each group in order."""
-    first = np.zeros(count + 1, np.int64)
-    for i in range(keys.size):
-        first[keys[i] + 1] += 1
-    for k in range(count):
-        first[k + 1] += first[k]
-    fill, items = first[:count].copy(), np.empty(keys.size, np.int64)
-    for i in range(keys.size):
-        items[fill[keys[i]]] = i
-        fill[keys[i]] += 1
-    return Groups(first, items)
 
 
 @njit(cache=True, nogil=True)

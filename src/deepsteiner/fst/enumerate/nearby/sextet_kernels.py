@@ -9,7 +9,8 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .ground import Found, Ground, Groups
+from ...select.hypergraph import Rows
+from .ground import Found, Ground
 from .listing_kernels import HALF_ROOT3, STRICT, bounds_among, edges_fit, first_rows, kept, room_for
 from .partial_tree_kernels import Branches, GrownPairs, closed_length, place_end
 from .quint_kernels import quint_is_useful
@@ -35,7 +36,7 @@ def _pair_of(ends: Array, r: int) -> tuple[int, int]:
 
 @njit(cache=True, nogil=True)
 def close_quints(
-    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Groups, first: int, last: int
+    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Rows, first: int, last: int
 ) -> Found:
     """Return the full trees of five terminals around the terminals first..last-1.
 
@@ -76,7 +77,7 @@ def close_quints(
 
 @njit(cache=True, nogil=True)
 def close_hexes(
-    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Groups, first: int, last: int
+    ground: Ground, pairs: GrownPairs, branches: Branches, by_third: Rows, first: int, last: int
 ) -> Found:
     """Return the full trees of six terminals: two branches.
 

@@ -8,6 +8,7 @@ from numba import njit
 from ....core.points import Array
 from ....geometry.gift_wrapping_kernels import triangulate
 from ....geometry.spanning_kernels import prim, squared_lengths
+from ...grouping_kernels import grouped
 from ...select.exact.prune_kernels import sorted_order
 from .ground import Bottlenecks, Found, Ground, TreeList
 from .listing_kernels import list_quads, list_triples
@@ -18,7 +19,6 @@ from .neighbour_kernels import (
     ON_TWO,
     bottleneck_tree,
     close_pairs,
-    grouped,
     pair_bounds,
 )
 from .partial_tree_kernels import grow_branches, grow_pairs, terminal_rows

@@ -6,7 +6,8 @@ import numpy as np
 from numba import njit
 
 from ....core.points import Array
-from .ground import ClosePairs, Ground, Groups
+from ...select.hypergraph import Rows
+from .ground import ClosePairs, Ground
 
 
 @njit(cache=True, nogil=True)
@@ -45,7 +46,7 @@ def pairs_around(ground: Ground, first: int, last: int, wide: bool) -> tuple[Arr
 
 
 @njit(cache=True, nogil=True)
-def by_third(thirds: Array, third: Array, at: Array, count: Array) -> Groups:
+def by_third(thirds: Array, third: Array, at: Array, count: Array) -> Rows:
     """Return branches by their third terminal; the groups of `thirds` and of all that occur.
 
     Where they begin and end is written into `at`, one entry more than terminals. `count` is a
@@ -63,4 +64,4 @@ def by_third(thirds: Array, third: Array, at: Array, count: Array) -> Groups:
         v = third[k]
         count[v] -= 1
         on[at[v] + count[v]] = k
-    return Groups(at, on)
+    return Rows(at, on)

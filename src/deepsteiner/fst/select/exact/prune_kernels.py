@@ -10,6 +10,7 @@ import numpy as np
 from numba import njit
 
 from ....core.tree_kernels import find
+from ...grouping_kernels import grouped
 from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
 
 
@@ -86,24 +87,6 @@ def edge_order(graph: Hypergraph) -> Ints:
     """The two-terminal FSTs by length."""
     edges = np.flatnonzero(graph.start[1:] - graph.start[:-1] == 2)
     return edges[sorted_order(graph.length[edges])]
-
-
-@njit(cache=True)
-def grouped(keys: Ints, count: int) -> Rows:
-    """Indices by key, 0 to count - 1, each group in order; negative keys are left out."""
-    first = np.zeros(count + 1, np.int64)
-    for i in range(keys.size):
-        if keys[i] >= 0:
-            first[keys[i] + 1] += 1
-    for k in range(count):
-        first[k + 1] += first[k]
-    fill = first[:count].copy()
-    items = np.empty(first[count], np.int64)
-    for i in range(keys.size):
-        if keys[i] >= 0:
-            items[fill[keys[i]]] = i
-            fill[keys[i]] += 1
-    return Rows(first, items)
 
 
 @njit(cache=True)

@@ -15,8 +15,8 @@ import numpy as np
 from numba import njit
 
 from ....core.tree_kernels import find
+from ...grouping_kernels import grouped
 from ..hypergraph import Flags, Floats, Hypergraph, Ints, Rows
-from .prune_kernels import grouped
 
 FLOW_EPS = 1e-11
 DEGREE_EPS = 1e-9

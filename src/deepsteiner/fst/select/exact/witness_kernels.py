@@ -13,8 +13,9 @@ import math
 import numpy as np
 from numba import njit
 
+from ...grouping_kernels import grouped
 from ..hypergraph import Floats, Ints
-from .prune_kernels import grouped, sorted_order
+from .prune_kernels import sorted_order
 
 
 @njit(cache=True, error_model="numpy")

@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 
 from ....core.tree_kernels import find
+from ...grouping_kernels import grouped
 from ..exact.blocks_kernels import Settled, settle, total_length
-from ..exact.prune_kernels import grouped
 from ..hypergraph import LEAST, Budget, Flags, Floats, Hypergraph, Ints, Rows
 
 

@@ -25,7 +25,7 @@ Kernel = tuple[str, str]  # module and function
 # Tests whose twin is compared with what calls a kernel: a method, a batch, a whole module.
 THROUGH = {
     "solvers/test_bereta.test_bereta_matches_the_published_curve": [
-        "solvers.kernels.bereta_kernels.finish_batch"
+        "solvers.kernels.bereta_kernels.solve_batch"
     ],
     "solvers/test_classics.test_alone_and_in_a_batch_are_the_same": [
         "solvers.kernels.dreyer_insertion_kernels.insert_batch",

@@ -16,7 +16,6 @@ from deepsteiner.core import device as devices
 from deepsteiner.core.errors import MissingDependencyError, OptionError
 from deepsteiner.core.options import EffortName, describe, option, parse
 from deepsteiner.core.scalars import as_real, as_truth, as_whole
-from deepsteiner.geometry.relaxation import refine as refine_tree
 from deepsteiner.solvers import auto, mst
 from deepsteiner.viz.svg import solution_svg
 
@@ -87,10 +86,6 @@ def test_other_numbers_of_any_make():
     assert solution_svg(tree, np.int64(100)) == solution_svg(tree, 100)
     with pytest.raises(OptionError, match="at least 64 pixels"):
         solution_svg(tree, np.True_)
-    once = refine_tree(tree.terminals, tree.steiner_points, tree.edges, max_rounds=np.int32(1))
-    assert len(once[1]) == len(POINTS) + len(once[0]) - 1
-    with pytest.raises(OptionError, match="max_rounds must be a whole number from 1"):
-        refine_tree(tree.terminals, tree.steiner_points, tree.edges, max_rounds=1.5)
 
 
 def test_solutions_from_numbers_of_any_make():

@@ -18,20 +18,9 @@ from deepsteiner.geometry import (
     spanning_kernels,
     triangulation_kernels,
 )
-
-MASK = 2**64 - 1
-
-
-def splitmix(seed: int):
-    """SplitMix64 in plain integers, as published: yields floats in [0, 1)."""
-    state = seed & MASK
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & MASK
-        z = state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        z ^= z >> 31
-        yield (z >> 11) / 2**53
+from deepsteiner.geometry.spanning_kernels import spanning_tree
+from deepsteiner.geometry.vector_kernels import places_of, points_of
+from plain import splitmix, weiszfeld
 
 
 @pytest.mark.parametrize("seed", [0, 1, 12345, 2**62 + 7])
@@ -96,16 +85,14 @@ def test_a_batch_of_spanning_trees_is_written_only_where_it_is_said():
     spanning_kernels.prim_batch(points, edges, 1, 3)
     assert (edges[[0, 3]] == -1).all()
     for b in (1, 2):
-        alone = np.empty((8, 2), np.int64)
-        spanning_kernels.prim(points[b], alone)
-        assert (edges[b] == alone).all()
+        assert (edges[b] == spanning_tree(points[b])).all()
 
 
 def test_pairs_for_candidates():
     rng = np.random.default_rng(2)
     points = rng.integers(0, 5, (12, 2)).astype(float)  # with ties
     pairs = np.full((200, 2), -1)
-    count = candidate_kernels.neighbour_pairs(points, 9, 4, pairs)
+    count = candidate_kernels.neighbour_pairs(places_of(points), 9, 4, pairs)
     assert count == 36
     for v in range(9):
         own = pairs[4 * v : 4 * v + 4]
@@ -119,8 +106,9 @@ def test_pairs_for_candidates():
 def test_arcs_see_their_pair_under_120_degrees_on_both_sides():
     points = np.array([[0.0, 0.0], [2.0, 1.0], [-1.0, 3.0]])
     pairs = np.array([[0, 1], [2, 1], [0, 2]])
-    out = np.full((20, 2), np.nan)
-    candidate_kernels.arc_points(points, pairs, 2, 4, out)
+    places = np.full(20, complex(np.nan, np.nan))
+    candidate_kernels.arc_points(places_of(points), pairs, 2, 4, places)
+    out = points_of(places)
     assert np.isnan(out[16:]).all()
     for e in range(2):
         a, b = points[pairs[e]]
@@ -150,28 +138,27 @@ def test_a_tree_grows_by_one_point_at_a_time(n):
     rng = np.random.default_rng(n)
     room = n + 12
     terminals = 2.0 * rng.random((n, 2)) - 1.0
-    edges = np.empty((n - 1, 2), np.int64)
-    spanning_kernels.prim(terminals, edges)
-    tree = growing_tree_kernels.begin_tree(terminals, edges, room)
+    tree = growing_tree_kernels.begin_tree(terminals, spanning_tree(terminals), room)
     around = growing_tree_kernels.new_vicinity(room)
-    points, weight = tree.points, tree.weight
+    points, weight = points_of(tree.places), tree.weight
     assert (np.diff(weight[tree.order[: n - 1]]) >= 0).all()
     assert (tree.cells.shape[0] > 1) == (n > 100)
     length = plain_spanning_length(terminals)
     for count in range(n, room - 1):
         x, y = 2.6 * rng.random(2) - 1.3  # some far from everything
         reach = float(weight[tree.order[count - 2]])
-        size = growing_tree_kernels.gather(tree, count, x, y, reach, around.pool)
+        place = complex(x, y)
+        size = growing_tree_kernels.gather(tree, count, place, reach, around.pool)
         gaps = np.hypot(points[:count, 0] - x, points[:count, 1] - y)
         assert set(np.flatnonzero(gaps < reach)) <= set(around.pool[:size].tolist())
-        found = growing_tree_kernels.near_points(points, around, size, x, y, reach)
+        found = growing_tree_kernels.near_points(tree.places, around, size, place, reach)
         inside = sorted((gap, u) for u, gap in enumerate(gaps) if gap < reach)
         if inside:
             assert around.near[:found].tolist() == [u for _, u in inside]
             distances = [gap for gap, _ in inside]
             np.testing.assert_allclose(around.distance[:found], distances, rtol=1e-12)
         before = tree.ends[: count - 1].copy()
-        changed, saved = growing_tree_kernels.add_point(tree, around, count, x, y)
+        changed, saved = growing_tree_kernels.add_point(tree, around, count, place)
         kept = np.setdiff1d(np.arange(count - 1), changed)
         assert (tree.ends[kept] == before[kept]).all()
         grown = plain_spanning_length(points[: count + 1])
@@ -257,7 +244,7 @@ def test_one_component_meets_at_its_geometric_median(degree):
             node["parent"] = -1 if i == 0 else 0 if v is None else 1
             node["fixed"] = v is not None
             node["vertex"] = degree if v is None else v
-            node["x"], node["y"] = (0.5, 0.5) if v is None else terminals[v]
+            node["place"] = complex(*((0.5, 0.5) if v is None else terminals[v]))
         nodes[1]["first"], nodes[1]["second"] = 2, 3
         length, bound, _, _ = relax_component_kernels.solve_component(
             nodes, degree + 1, degree == 3
@@ -266,19 +253,8 @@ def test_one_component_meets_at_its_geometric_median(degree):
         assert length == pytest.approx(best, rel=1e-6)
         assert bound <= best * (1 + 1e-9)
         assert bound >= best * (1 - 1e-6)
-        place = np.array([nodes[1]["best_x"], nodes[1]["best_y"]])
+        place = np.array([nodes[1]["best"].real, nodes[1]["best"].imag])
         assert np.hypot(*(terminals - place).T).sum() == pytest.approx(best, rel=1e-6)
         assert relax_component_kernels.best_length(nodes, degree + 1) == pytest.approx(length)
         collapsed += np.hypot(*(terminals - place).T).min() < 1e-9
     assert collapsed < 25
-
-
-def weiszfeld(points: np.ndarray) -> float:
-    best = min(float(np.hypot(*(points - corner).T).sum()) for corner in points)
-    centre = points.mean(axis=0)
-    for _ in range(1000):
-        distance = np.hypot(*(points - centre).T)
-        if distance.min() < 1e-14:
-            break
-        centre = (points / distance[:, None]).sum(axis=0) / (1 / distance).sum()
-    return min(best, float(np.hypot(*(points - centre).T).sum()))

@@ -12,24 +12,17 @@ from hypothesis import strategies as st
 
 import deepsteiner as ds
 from deepsteiner.core.errors import PointsError
-from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
-from deepsteiner.solvers.kernels import bereta_kernels, slot_kernels
-
-
-def random_points(seed: int, n: int) -> np.ndarray:
-    return 2 * np.random.default_rng(seed).random((n, 2)) - 1
-
-
-def mst_length(points: np.ndarray) -> float:
-    return tree_length(points, minimum_spanning_tree(points))
+from deepsteiner.geometry.vector_kernels import fermat_point, places_of, points_of
+from deepsteiner.solvers.kernels import bereta_kernels
+from plain import mst_length, random_points, splitmix
 
 
 def chromosome(points: np.ndarray, genes: np.ndarray):
     """Return (padded genes, room for its spanning tree) of one chromosome."""
     span = bereta_kernels.begin(points, 1, 0).span
-    padded = np.zeros((len(points), 2))
-    padded[: len(genes)] = genes
+    padded = np.zeros(len(points), np.complex128)
+    padded[: len(genes)] = genes @ [1, 1j]
     return padded, span
 
 
@@ -46,8 +39,8 @@ def slow_correction(points: np.ndarray, genes: np.ndarray) -> np.ndarray:
         for i, place in enumerate(genes):
             around, corner = near[n + i], -1
             if len(around) == 3:
-                x, y, corner = slot_kernels.fermat_point(nodes, *around)
-                place = np.array([x, y])
+                found, corner = fermat_point(*(nodes[around] @ [1, 1j]))
+                place = np.array([found.real, found.imag])
             if len(around) >= 3 and corner < 0:
                 kept.append(place)
         fresh = np.array(kept).reshape(-1, 2)
@@ -62,11 +55,12 @@ def slow_correction(points: np.ndarray, genes: np.ndarray) -> np.ndarray:
 def test_correction_against_dictionaries(seed, n):
     points, genes = random_points(seed, n), random_points(seed + 1, n // 2)
     padded, span = chromosome(points, genes)
-    before = bereta_kernels.measure(points, padded, len(genes), span)
+    before = bereta_kernels.measure(padded, len(genes), span)
     assert before == pytest.approx(mst_length(np.concatenate((points, genes))))
-    count, length = bereta_kernels.correct(points, padded, len(genes), span)
-    np.testing.assert_allclose(padded[:count], slow_correction(points, genes), atol=1e-9)
-    assert length == pytest.approx(mst_length(np.concatenate((points, padded[:count]))))
+    count, length = bereta_kernels.correct(padded, len(genes), span)
+    corrected = points_of(padded[:count])
+    np.testing.assert_allclose(corrected, slow_correction(points, genes), atol=1e-9)
+    assert length == pytest.approx(mst_length(np.concatenate((points, corrected))))
 
 
 def test_improvement_adds_the_fermat_point_of_two_edges():
@@ -74,24 +68,10 @@ def test_improvement_adds_the_fermat_point_of_two_edges():
 
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, 0.8]])
     padded, span = chromosome(points, np.empty((0, 2)))
-    bereta_kernels.measure(points, padded, 0, span)
-    counts = [
-        bereta_kernels.improve(len(points), padded, 0, span, new_state(seed)) for seed in range(20)
-    ]
+    bereta_kernels.measure(padded, 0, span)
+    counts = [bereta_kernels.improve(padded, 0, span, new_state(seed)) for seed in range(20)]
     assert set(counts) == {0, 1}  # an end of the path has no second edge
-    x, y, _ = slot_kernels.fermat_point(points, 0, 1, 2)
-    np.testing.assert_allclose(padded[0], [x, y])
-
-
-def splitmix(seed: int):
-    """The kernels' random numbers in plain integers."""
-    state, mask = seed, 2**64 - 1
-    while True:
-        state = (state + 0x9E3779B97F4A7C15) & mask
-        z = state
-        z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & mask
-        z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & mask
-        yield ((z ^ (z >> 31)) >> 11) / 2**53
+    np.testing.assert_allclose(padded[0], fermat_point(*places_of(points))[0])
 
 
 class SlowEvolution:
@@ -154,8 +134,8 @@ class SlowEvolution:
                     y = sum(edge) - v
         if y is None:
             return genes
-        *place, corner = slot_kernels.fermat_point(nodes, v, x, y)
-        return genes if corner >= 0 else [*genes, np.array(place)]
+        place, corner = fermat_point(*(nodes[[v, x, y]] @ [1, 1j]))
+        return genes if corner >= 0 else [*genes, np.array([place.real, place.imag])]
 
     def step(self, write_back: float) -> None:
         child = list(self.tournament())
@@ -177,20 +157,20 @@ class SlowEvolution:
 
 @pytest.mark.parametrize("write_back", [0.0, 0.5, 1.0])
 def test_evolution_against_lists_of_points(write_back):
-    terminals = np.stack([random_points(seed, 9) for seed in range(8)])
-    seeds, best = np.arange(8) + 3, np.full((8, 10, 2), np.nan)
-    bereta_kernels.evolve_batch(terminals, seeds, 4, write_back, 40, best, 1, 8)
-    assert np.isnan(best[0]).all()
     shorter = 0
-    for b in range(1, 8):
-        slow = SlowEvolution(terminals[b], 4, int(seeds[b]))
+    for seed in range(1, 8):
+        terminals = random_points(seed, 9)
+        evolution = bereta_kernels.begin(terminals, 4, seed + 3)
+        bereta_kernels.evolve(evolution, write_back, 40)
+        slow = SlowEvolution(terminals, 4, seed + 3)
         for _ in range(40):
             slow.step(write_back)
         length, genes = slow.best
-        assert best[b, 0, 1] == pytest.approx(length, rel=1e-9)
-        assert best[b, 0, 0] == len(genes)
-        np.testing.assert_allclose(best[b, 1 : 1 + len(genes)], np.array(genes), atol=1e-7)
-        shorter += length < mst_length(terminals[b])
+        assert evolution.lengths[-1] == pytest.approx(length, rel=1e-9)
+        assert evolution.counts[-1] == len(genes)
+        best = points_of(evolution.genes[-1, : len(genes)])
+        np.testing.assert_allclose(best, np.array(genes), atol=1e-7)
+        shorter += length < mst_length(terminals)
     assert shorter > 4
 
 

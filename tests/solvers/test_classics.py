@@ -18,6 +18,7 @@ from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry import gift_wrapping_kernels
 from deepsteiner.geometry.relaxation import refine, relax
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
+from deepsteiner.geometry.vector_kernels import fermat_point, places_of, points_of
 from deepsteiner.solvers import batches
 from deepsteiner.solvers.kernels import (
     dreyer_insertion_kernels,
@@ -27,6 +28,7 @@ from deepsteiner.solvers.kernels import (
     thompson_kernels,
     walk_kernels,
 )
+from plain import mst_length, random_points, star_length, weiszfeld
 
 VARIANTS = [
     ("smith", {}),
@@ -39,18 +41,6 @@ VARIANTS = [
 every_variant = pytest.mark.parametrize(("method", "options"), VARIANTS)
 
 
-def random_points(seed: int, n: int) -> np.ndarray:
-    return 2 * np.random.default_rng(seed).random((n, 2)) - 1
-
-
-def mst_length(points: np.ndarray) -> float:
-    return tree_length(points, minimum_spanning_tree(points))
-
-
-def star_length(points: np.ndarray, centre: np.ndarray) -> float:
-    return float(np.linalg.norm(points - centre, axis=1).sum())
-
-
 def cosine(points: np.ndarray, v: int, a: int, b: int) -> float:
     p, q = points[a] - points[v], points[b] - points[v]
     return float(p @ q / np.linalg.norm(p) / np.linalg.norm(q))
@@ -59,49 +49,29 @@ def cosine(points: np.ndarray, v: int, a: int, b: int) -> float:
 # Kernels and their slow twins.
 
 
-def weiszfeld(points: np.ndarray) -> float:
-    """Return the least sum of distances to the points, by averaging over and over."""
-    centre, best = points.mean(axis=0), min(star_length(points, corner) for corner in points)
-    for _ in range(3000):
-        distance = np.linalg.norm(points - centre, axis=1)
-        if (distance < 1e-14).any():
-            break
-        centre = (points / distance[:, None]).sum(axis=0) / (1 / distance).sum()
-    return min(best, star_length(points, centre))
-
-
 @settings(max_examples=30)
 @given(st.integers(0, 10_000))
 def test_fermat_point_is_the_best_meeting_point(seed):
     points = random_points(seed, 3)
-    x, y, corner = slot_kernels.fermat_point(points, 0, 1, 2)
-    assert star_length(points, np.array([x, y])) == pytest.approx(weiszfeld(points), rel=1e-7)
+    place, corner = fermat_point(*places_of(points))
+    centre = np.array([place.real, place.imag])
+    assert star_length(points, centre) == pytest.approx(weiszfeld(points), rel=1e-7)
     if corner >= 0:
-        assert (x, y) == tuple(points[corner])
+        assert (centre == points[corner]).all()
     else:
-        centred = np.concatenate(([[x, y]], points))
+        centred = np.concatenate(([centre], points))
         for a, b in itertools.combinations((1, 2, 3), 2):
             assert cosine(centred, 0, a, b) == pytest.approx(-0.5, abs=1e-6)
 
 
 def test_fermat_point_of_equal_points():
-    x, y, corner = slot_kernels.fermat_point(
-        np.array([[0.5, 0.5], [0.5, 0.5], [1.0, 0.0]]), 0, 1, 2
-    )
-    assert (x, y, corner) == (0.5, 0.5, 0)
-
-
-def triangulate(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    triangles = np.empty((2 * len(points), 3), dtype=np.int64)
-    neighbours = np.empty_like(triangles)
-    count = gift_wrapping_kernels.triangulate(points, triangles, neighbours)
-    return triangles[:count], neighbours[:count]
+    assert fermat_point(0.5 + 0.5j, 0.5 + 0.5j, 1 + 0j) == (0.5 + 0.5j, 0)
 
 
 @given(st.integers(0, 10_000), st.integers(3, 40))
 def test_gift_wrapping_finds_the_delaunay_triangulation(seed, n):
     points = random_points(seed, n)
-    triangles, neighbours = triangulate(points)
+    triangles, neighbours = gift_wrapping_kernels.triangulate(points)
     expected = {frozenset(t) for t in Delaunay(points).simplices.tolist()}
     assert {frozenset(t) for t in triangles.tolist()} == expected
     for t, k in itertools.product(range(len(triangles)), range(3)):
@@ -113,9 +83,9 @@ def test_gift_wrapping_finds_the_delaunay_triangulation(seed, n):
 
 def test_gift_wrapping_of_lines_and_lattices():
     line = np.stack((np.arange(7.0), 2 * np.arange(7.0)), axis=1) / 16
-    assert len(triangulate(line)[0]) == 0
+    assert len(gift_wrapping_kernels.triangulate(line)[0]) == 0
     lattice = np.stack(np.meshgrid(np.arange(5.0), np.arange(5.0)), axis=-1).reshape(-1, 2) / 8
-    triangles, _ = triangulate(lattice)
+    triangles, _ = gift_wrapping_kernels.triangulate(lattice)
     assert 32 <= len(triangles) <= 50
     for corners in lattice[triangles]:  # empty circles: all triangles are half a cell
         sides = np.linalg.norm(corners - np.roll(corners, 1, axis=0), axis=1)
@@ -125,17 +95,15 @@ def test_gift_wrapping_of_lines_and_lattices():
 @given(st.integers(0, 10_000))
 def test_four_terminals_against_relaxation(seed):
     points = random_points(seed, 4)
-    place = np.zeros(4)
-    length = smith_kernels.four_tree(points, 0, 1, 2, 3, place)
+    length, *steiner = smith_kernels.four_tree(*places_of(points))
     edges = [[0, 4], [1, 4], [4, 5], [2, 5], [3, 5]]
     best = relax(points, points[[0, 2]] / 2 + points[[1, 3]] / 2, edges)
     nodes = np.concatenate((points, best.steiner))
     shortest = np.linalg.norm(nodes[edges][:, 0] - nodes[edges][:, 1], axis=1).min()
     if np.isfinite(length):
         assert length == pytest.approx(best.length, rel=1e-8)
-        assert tree_length(np.concatenate((points, place.reshape(2, 2))), np.array(edges)) == (
-            pytest.approx(length, rel=1e-12)
-        )
+        nodes = np.concatenate((points, points_of(np.array(steiner))))
+        assert tree_length(nodes, np.array(edges)) == pytest.approx(length, rel=1e-12)
     else:
         assert shortest < 1e-6
 
@@ -234,8 +202,8 @@ def slow_thompson(points: np.ndarray) -> SlowTree:
         widest, v, a, b = max(angles, default=(-1.0, -1, -1, -1))
         if widest <= -0.5 + 1e-7:
             return tree
-        x, y, _ = slot_kernels.fermat_point(places, a, b, v)
-        tree.put(v, a, b, np.array([x, y]))
+        place, _ = fermat_point(*(places[[a, b, v]] @ [1, 1j]))
+        tree.put(v, a, b, np.array([place.real, place.imag]))
 
 
 @pytest.mark.parametrize("n", [3, 7, 20, 60])
@@ -247,7 +215,7 @@ def test_thompson_inserts_at_the_narrowest_angle(n):
         saved = thompson_kernels.insert_some(n, state, n)
         count = int(state.tree.size[0])
         assert count == len(slow.points)
-        places = state.tree.points
+        places = points_of(state.tree.places)
         np.testing.assert_allclose(places[:count], np.array(slow.points), rtol=1e-12, atol=1e-12)
         edges = slot_kernels.edges_of(state.tree)
         assert sorted(map(tuple, edges.tolist())) == slow.all_edges()
@@ -301,14 +269,15 @@ def slow_growth(points: np.ndarray, order: np.ndarray, parent: np.ndarray) -> fl
         before = tree_length(nodes, np.array(edges))
         tried = []
         for row, (u, v) in enumerate(edges):
-            x, y, corner = slot_kernels.fermat_point(nodes, u, v, t)
+            place, corner = fermat_point(*(nodes[[u, v, t]] @ [1, 1j]))
             if corner in (0, 1) and (u, v)[corner] >= n:
                 continue
-            growth = star_length(nodes[[u, v, t]], np.array([x, y]))
-            tried.append((growth - np.linalg.norm(nodes[u] - nodes[v]), row, x, y, corner))
+            centre = [place.real, place.imag]
+            growth = star_length(nodes[[u, v, t]], np.array(centre))
+            tried.append((growth - np.linalg.norm(nodes[u] - nodes[v]), row, centre, corner))
         direct = float(np.linalg.norm(points[t] - points[parent[t]]))
         best = (before + direct, [*edges, [int(parent[t]), t]], steiner)
-        for growth, row, x, y, corner in sorted(tried)[: dreyer_kernels.TRIES]:
+        for growth, row, centre, corner in sorted(tried)[: dreyer_kernels.TRIES]:
             u, v = edges[row]
             rest = edges[:row] + edges[row + 1 :]
             if corner in (0, 1):
@@ -318,7 +287,7 @@ def slow_growth(points: np.ndarray, order: np.ndarray, parent: np.ndarray) -> fl
             else:
                 new = n + len(steiner)
                 grown = [*rest, [u, new], [v, new], [t, new]]
-                option = relaxed(points, members, np.concatenate((steiner, [[x, y]])), grown)
+                option = relaxed(points, members, np.concatenate((steiner, [centre])), grown)
             best = min(best, option, key=lambda one: one[0])
         _, edges, steiner = best
     return tree_length(np.concatenate((points, steiner)), np.array(edges))
@@ -345,7 +314,9 @@ def test_dreyer_growth_against_relaxing_everything(n):
         first = float(np.linalg.norm(points[order[0]] - points[order[1]]))
         grown = first + dreyer_kernels.grow(tree, walk, near, 2, n)
         count = int(tree.sizes[0])
-        assert tree_length(tree.points, tree.ends[: count - 1]) == pytest.approx(grown, rel=1e-9)
+        assert tree_length(points_of(tree.places), tree.ends[: count - 1]) == pytest.approx(
+            grown, rel=1e-9
+        )
         assert grown == pytest.approx(slow_growth(points, order, parent), rel=1e-8)
 
 
@@ -494,5 +465,5 @@ def test_smith_takes_no_tree_whose_steiner_point_is_a_terminal():
     # By symmetry the second Steiner point of ab|cd falls on the third terminal.
     points = np.array([[6240.0, 6952.0], [6384.0, 7172.0], [6384.0, 6732.0], [6480.0, 6732.0]])
     inside = Frame.of(points).into(points)
-    assert smith_kernels.four_tree(inside, 0, 1, 2, 3, np.zeros(4)) == np.inf
+    assert smith_kernels.four_tree(*places_of(inside))[0] == np.inf
     ds.solve(points, "smith", refine=False).validate(strict=True)

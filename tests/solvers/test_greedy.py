@@ -13,11 +13,9 @@ from deepsteiner.core.points import Frame
 from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry.candidates import KINDS, CandidateOptions, candidate_points, grid_points
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
+from deepsteiner.geometry.vector_kernels import points_of
 from deepsteiner.solvers.kernels import greedy_kernels as kernels
-
-
-def mst_length(points: np.ndarray) -> float:
-    return tree_length(points, minimum_spanning_tree(points))
+from plain import mst_length
 
 
 def reference(points: np.ndarray, options: CandidateOptions) -> np.ndarray:
@@ -64,9 +62,8 @@ def test_adding_points_keeps_a_minimum_spanning_tree(n, seed, on_grid):
     work = begin(points)
     length = mst_length(points)
     for count in range(n, min(n + 5, 2 * n - 2)):
-        x, y = 2.4 * rng.random(2) - 1.2
-        length -= kernels.add(work, count, x, y)
-        nodes = work.tree.points[: count + 1]
+        length -= kernels.add(work, count, complex(*(2.4 * rng.random(2) - 1.2)))
+        nodes = points_of(work.tree.places[: count + 1])
         assert length == pytest.approx(mst_length(nodes), rel=1e-9)
         assert tree_length(nodes, work.tree.ends[:count]) == pytest.approx(length, rel=1e-9)
 
@@ -84,12 +81,12 @@ def test_remembered_savings_equal_trying_everything():
     lazy = begin(points)
     for count in range(200, 240):
         value, row = best_candidate(lazy, count, kernels.MST)
-        tried = candidate_points(lazy.tree.points[:count], CandidateOptions())
-        so_far = lazy.tree.points[:count], lazy.tree.ends[: count - 1]
+        so_far = points_of(lazy.tree.places[:count]), lazy.tree.ends[: count - 1]
+        tried = candidate_points(so_far[0], CandidateOptions())
         full = kernels.begin(*so_far, kernels.Rules(kernels.GRID, 9, 3), tried)
         best, _ = best_candidate(full, count, kernels.GRID)
         assert value == pytest.approx(best, rel=1e-9)
-        kernels.add(lazy, count, *lazy.candidates[row])
+        kernels.add(lazy, count, lazy.candidates[row])
 
 
 def test_trace_tells_every_step():

@@ -272,7 +272,7 @@ def test_a_batch_gives_the_trees_of_single_solves():
 
 
 def test_a_list_too_wide_for_the_kernel_takes_the_long_way(monkeypatch):
-    monkeypatch.setattr(local, "SMALL_WORK", 0.0)
+    monkeypatch.setattr(local, "SMALL_BUDGET", local.Budget(0.0, 0))
     points = uniform(60)
     run = Run(points, Frame(np.zeros(2), 0), Monitor(), 0)
     tree = local.solve(run, local.Options(effort="fast"))

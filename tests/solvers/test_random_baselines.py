@@ -11,14 +11,10 @@ from deepsteiner.core.trees import tree_length
 from deepsteiner.geometry.candidates import CandidateOptions, candidate_points
 from deepsteiner.geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from deepsteiner.geometry.relaxation import refine
-from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
 from deepsteiner.run.method import instance_seed
 from deepsteiner.solvers.batches import TreeRows
 from deepsteiner.solvers.kernels import bereta_tree_kernels, rand_kernels
-
-
-def mst_length(points: np.ndarray) -> float:
-    return tree_length(points, minimum_spanning_tree(points))
+from plain import mst_length
 
 
 @pytest.mark.parametrize("normal", [False, True])

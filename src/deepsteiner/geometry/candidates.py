@@ -9,7 +9,7 @@ its second. Nothing is clipped or merged, and the candidates are made anew at ev
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -68,9 +68,14 @@ def arcs(points: FloatArray, pairs: IntArray, k_star: int) -> FloatArray:
     """Return 2 * k_star arc points for every pair, in the order given above."""
     from .candidate_kernels import arc_points
 
-    out = np.empty((len(pairs) * 2 * k_star, 2))
-    arc_points(np.ascontiguousarray(points), pairs, len(pairs), k_star, out)
-    return out
+    out = np.empty(len(pairs) * 2 * k_star, dtype=np.complex128)
+    arc_points(_places(points), pairs, len(pairs), k_star, out)
+    return out.view(np.float64).reshape(-1, 2)
+
+
+def _places(points: FloatArray) -> Any:
+    """Return the points as complex numbers, as kernels take them."""
+    return np.ascontiguousarray(points).view(np.complex128).ravel()
 
 
 def pairs_of(points: FloatArray, kind: str, k_neighbors: int) -> IntArray:
@@ -82,7 +87,7 @@ def pairs_of(points: FloatArray, kind: str, k_neighbors: int) -> IntArray:
         return minimum_spanning_tree(points)
     if kind == "knn":
         pairs = np.empty((n * min(k_neighbors, n - 1), 2), dtype=np.int64)
-        kernels.neighbour_pairs(np.ascontiguousarray(points), n, k_neighbors, pairs)
+        kernels.neighbour_pairs(_places(points), n, k_neighbors, pairs)
         return pairs
     if kind == "all":
         pairs = np.empty((n * (n - 1) // 2, 2), dtype=np.int64)

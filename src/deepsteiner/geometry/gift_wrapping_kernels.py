@@ -6,64 +6,64 @@ import numpy as np
 from numba import njit
 
 from ..core.points import Array
+from .vector_kernels import cross, dot, places_of
 
 # Sine of the angle below which three points count as lying on one line.
 FLAT = 1e-13
 
 
 @njit(cache=True)
-def nearest_to(points: Array, v: int) -> int:
+def nearest_to(places: Array, v: int) -> int:
     """Return the point nearest to point v."""
     best, nearest = np.inf, -1
-    for u in range(points.shape[0]):
-        dx, dy = points[u, 0] - points[v, 0], points[u, 1] - points[v, 1]
-        if u != v and dx * dx + dy * dy < best:
-            best, nearest = dx * dx + dy * dy, u
+    for u in range(places.shape[0]):
+        gap = places[u] - places[v]
+        if u != v and dot(gap, gap) < best:
+            best, nearest = dot(gap, gap), u
     return nearest
 
 
 @njit(cache=True)
-def apex(points: Array, a: int, b: int) -> int:
+def apex(places: Array, a: int, b: int) -> int:
     """Return the point left of ab that sees ab under the widest angle, or -1.
 
     No point left of ab lies inside the circle through a, b and that point.
     """
-    ax, ay, bx, by = points[a, 0], points[a, 1], points[b, 0], points[b, 1]
     best, top = np.inf, -1
-    for c in range(points.shape[0]):
+    for c in range(places.shape[0]):
         if c in (a, b):
             continue
-        px, py = ax - points[c, 0], ay - points[c, 1]
-        qx, qy = bx - points[c, 0], by - points[c, 1]
-        cross, dot = px * qy - py * qx, px * qx + py * qy
+        to_a, to_b = places[a] - places[c], places[b] - places[c]
+        sine, cosine = cross(to_a, to_b), dot(to_a, to_b)
         # The smaller the cotangent of the angle at c, the wider the angle.
-        if cross > FLAT * (abs(dot) + cross) and dot < best * cross:
-            best, top = dot / cross, c
+        if sine > FLAT * (abs(cosine) + sine) and cosine < best * sine:
+            best, top = cosine / sine, c
     return top
 
 
 @njit(cache=True)
-def triangulate(points: Array, triangles: Array, neighbours: Array) -> int:
-    """Write the Delaunay triangles (at most 2n) and return their number.
+def triangulate(points: Array) -> tuple[Array, Array]:
+    """Return the Delaunay triangles (at most 2n) and their neighbours.
 
     Corners stand counterclockwise; neighbours[t, k] is the triangle across the edge opposite
     corner k, or -1. From an edge to the nearest neighbour, which every triangulation has, triangles
     are found one by one across the edges already known. Where four points share a circle rounding
     may pick overlapping triangles: the list is then still one of triangles with empty circles.
     """
-    n = points.shape[0]
+    n, places = points.shape[0], places_of(points)
+    triangles, neighbours = np.empty((2 * n, 3), np.int64), np.empty((2 * n, 3), np.int64)
     owner = np.full((n, n), -1, dtype=np.int64)  # the triangle left of each directed edge
-    pending = np.empty((2 * triangles.shape[0] + 2, 2), dtype=np.int64)
-    pending[0, 0], pending[0, 1] = 0, nearest_to(points, 0)
+    pending = np.empty((4 * n + 2, 2), dtype=np.int64)
+    pending[0, 0], pending[0, 1] = 0, nearest_to(places, 0)
     pending[1, 0], pending[1, 1] = pending[0, 1], 0
     waiting, count = 2, 0
     # Every turn takes an edge off; only a new triangle, at most 2n of them, adds any.
-    while waiting > 0 and count < triangles.shape[0]:
+    while waiting > 0 and count < 2 * n:
         waiting -= 1
         a, b = pending[waiting, 0], pending[waiting, 1]
         if owner[a, b] >= 0:
             continue
-        c = apex(points, a, b)
+        c = apex(places, a, b)
         if c < 0:
             continue
         triangles[count, 0], triangles[count, 1], triangles[count, 2] = a, b, c
@@ -77,4 +77,4 @@ def triangulate(points: Array, triangles: Array, neighbours: Array) -> int:
         for k in range(3):
             tail, head = triangles[t, (k + 1) % 3], triangles[t, (k + 2) % 3]
             neighbours[t, k] = owner[head, tail]
-    return count
+    return triangles[:count], neighbours[:count]

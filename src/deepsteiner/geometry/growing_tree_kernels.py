@@ -14,9 +14,11 @@ import numpy as np
 from numba import njit
 
 from ..core.points import Array
+from .candidate_kernels import insert_sorted
 from .relax_component_kernels import step
 from .relax_tree_kernels import copy_rows
 from .spanning_kernels import heaviest_between, merge_tree
+from .vector_kernels import dot, norm, with_room
 
 # Up to so many points, and below so many cells a side, going through all points is faster.
 FEW_POINTS = 100
@@ -28,8 +30,8 @@ class GrowingTree(NamedTuple):
 
     Attributes
     ----------
-    points
-        (room, 2) places.
+    places
+        (room,) points, as complex numbers.
     ends, weight
         (room, 2) the ends of each edge, and (room,) its length.
     order
@@ -41,7 +43,7 @@ class GrowingTree(NamedTuple):
         a cell and chain[u] the next one after u (-1: none). G = 1 stands for no table at all.
     """
 
-    points: Array
+    places: Array
     ends: Array
     weight: Array
     order: Array
@@ -102,19 +104,16 @@ def begin_tree(terminals: Array, edges: Array, room: int) -> GrowingTree:
     The edges are best given by length already: sorting takes quadratic time in the disorder.
     """
     count = terminals.shape[0]
-    points, ends = np.empty((room, 2)), np.empty((room, 2), dtype=np.int64)
-    copy_rows(terminals, points, count)
+    places, ends = with_room(terminals, room), np.empty((room, 2), dtype=np.int64)
     copy_rows(edges, ends, count - 1)
     weight, order = np.empty(room), np.arange(room)
     for e in range(count - 1):
-        dx = points[ends[e, 0], 0] - points[ends[e, 1], 0]
-        dy = points[ends[e, 0], 1] - points[ends[e, 1], 1]
-        weight[e] = math.sqrt(dx * dx + dy * dy)
+        weight[e] = norm(places[ends[e, 0]] - places[ends[e, 1]])
     sort_order(order, count - 1, weight)
     up, rank = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     merge_tree(count, ends, order, up, rank)
     cells = np.full(_table_size(count, weight[order[count - 2]]), -1, dtype=np.int64)
-    tree = GrowingTree(points, ends, weight, order, up, rank, cells, np.full(room, -1))
+    tree = GrowingTree(places, ends, weight, order, up, rank, cells, np.full(room, -1))
     for u in range(count):
         _link_to_cell(tree, u)
     return tree
@@ -139,22 +138,22 @@ def _link_to_cell(tree: GrowingTree, u: int) -> None:
     """Put point u into the chain of its cell."""
     side = tree.cells.shape[0]
     if side > 1:
-        column, row = _cell(tree.points[u, 0], side), _cell(tree.points[u, 1], side)
+        column, row = _cell(tree.places[u].real, side), _cell(tree.places[u].imag, side)
         tree.chain[u] = tree.cells[column, row]
         tree.cells[column, row] = u
 
 
 @njit(cache=True)
-def gather(tree: GrowingTree, count: int, x: float, y: float, reach: float, pool: Array) -> int:
-    """List the points that may be closer than `reach` to (x, y), in no order; return how many."""
+def gather(tree: GrowingTree, count: int, place: complex, reach: float, pool: Array) -> int:
+    """List the points that may be closer to a place than `reach`, unordered; return how many."""
     side = tree.cells.shape[0]
     if side == 1:
         for u in range(count):
             pool[u] = u
         return count
     found = 0
-    first_row, last_row = _cell(y - reach, side), _cell(y + reach, side)
-    for c in range(_cell(x - reach, side), _cell(x + reach, side) + 1):
+    first_row, last_row = _cell(place.imag - reach, side), _cell(place.imag + reach, side)
+    for c in range(_cell(place.real - reach, side), _cell(place.real + reach, side) + 1):
         for r in range(first_row, last_row + 1):
             u = tree.cells[c, r]
             while u >= 0:
@@ -166,19 +165,18 @@ def gather(tree: GrowingTree, count: int, x: float, y: float, reach: float, pool
 
 @step
 def near_points(
-    points: Array, around: Vicinity, pool_size: int, x: float, y: float, reach: float
+    places: Array, around: Vicinity, pool_size: int, place: complex, reach: float
 ) -> int:
     """List the pool's points closer than `reach` (at least one), by distance; return how many."""
     pool, near, distance, _, _ = around
-    found = 0
-    limit = reach * reach
+    found, limit = 0, reach * reach
     nearest, nearest_distance = -1, np.inf
     for k in range(pool_size):
         u = pool[k]
-        dx, dy = points[u, 0] - x, points[u, 1] - y
-        d = dx * dx + dy * dy
+        gap = places[u] - place
+        d = dot(gap, gap)
         if d < limit:
-            found = _insert_sorted(u, d, found, near, distance)
+            found = insert_sorted(u, d, found, near, distance)
         elif d < nearest_distance:
             nearest, nearest_distance = u, d
     if found == 0:
@@ -187,18 +185,6 @@ def near_points(
     for k in range(found):
         distance[k] = math.sqrt(distance[k])
     return found
-
-
-@njit(cache=True)
-def _insert_sorted(u: int, d: float, found: int, near: Array, distance: Array) -> int:
-    slot = found
-    while slot > 0 and (distance[slot - 1] > d or (distance[slot - 1] == d and near[slot - 1] > u)):
-        distance[slot] = distance[slot - 1]
-        near[slot] = near[slot - 1]
-        slot -= 1
-    distance[slot] = d
-    near[slot] = u
-    return found + 1
 
 
 @step
@@ -234,16 +220,16 @@ def attach(tree: GrowingTree, around: Vicinity, found: int) -> tuple[int, float]
 
 @njit(cache=True)
 def add_point(
-    tree: GrowingTree, around: Vicinity, count: int, x: float, y: float
+    tree: GrowingTree, around: Vicinity, count: int, place: complex
 ) -> tuple[Array, float]:
-    """Add (x, y) as point number `count`; return the edges that are new and the saving."""
-    points, ends, weight, order, up, rank, _, _ = tree
+    """Add a place as point number `count`; return the edges that are new and the saving."""
+    places, ends, weight, order, up, rank, _, _ = tree
     reach = weight[order[count - 2]]
-    pool_size = gather(tree, count, x, y, reach, around.pool)
-    found = near_points(points, around, pool_size, x, y, reach)
+    pool_size = gather(tree, count, place, reach, around.pool)
+    found = near_points(places, around, pool_size, place, reach)
     if around.distance[0] >= reach:  # far from everything: the nearest point may be in any cell
-        pool_size = gather(tree, count, 0.0, 0.0, 2.0, around.pool)
-        found = near_points(points, around, pool_size, x, y, reach)
+        pool_size = gather(tree, count, 0j, 2.0, around.pool)
+        found = near_points(places, around, pool_size, place, reach)
     taken, saved = attach(tree, around, found)
     changed = np.empty(taken, dtype=np.int64)
     changed[0] = order[count - 1] = count - 1
@@ -253,7 +239,7 @@ def add_point(
         edge, k = changed[j], around.joined[j]
         ends[edge, 0], ends[edge, 1] = around.near[k], count
         weight[edge] = around.distance[k]
-    points[count, 0], points[count, 1] = x, y
+    places[count] = place
     _link_to_cell(tree, count)
     sort_order(order, count, weight)
     merge_tree(count + 1, ends, order, up, rank)

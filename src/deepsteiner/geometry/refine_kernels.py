@@ -250,9 +250,7 @@ def _collapse_length(
     mean = solved.length / (count - 1)
     shortest = math.inf
     for i in range(1, count):
-        v = nodes[i]
-        p = nodes[v.parent]
-        shortest = min(shortest, math.hypot(v.best_x - p.best_x, v.best_y - p.best_y))
+        shortest = min(shortest, abs(nodes[i].best - nodes[nodes[i].parent].best))
     limit = max(COLLAPSE * mean, resolution)
     # A full topology without closed form has a collapsed edge, however slowly it shrinks; the
     # edges next to it may be just as slow.

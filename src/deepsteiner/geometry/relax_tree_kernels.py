@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..core.points import Array
+from ..run.method import TreeRows
 from .relax_component_kernels import CLOSED_FORM, NODE, Solved, kernel, solve_component, step
 
 
@@ -54,6 +55,14 @@ def copy_rows(source: Array, target: Array, count: int) -> None:
 
 
 @kernel
+def put_tree(rows: TreeRows, b: int, steiner: Array, edges: Array) -> None:
+    """Write the tree of instance b: its Steiner points and edges."""
+    rows.sizes[b] = rows.steiner.shape[1] + steiner.shape[0]
+    copy_rows(steiner, rows.steiner[b], steiner.shape[0])
+    copy_rows(edges, rows.edges[b], edges.shape[0])
+
+
+@kernel
 def adjacency(edges: Array, edge_count: int, vertex_count: int) -> Adjacency:
     """Return the edges at each vertex, in the order of their numbers."""
     start = np.empty(vertex_count + 2, np.int64)
@@ -84,52 +93,28 @@ def gather_component(
     terminals, steiner, edges, _, nodes = tree
     start, incident = around
     n = terminals.shape[0]
-    root = nodes[0]
-    root.vertex = terminal
-    root.parent = -1
-    nodes[1].vertex = first
-    nodes[1].parent = 0
-    count = 2
-    full = True
-    i = -1
+    nodes[0].vertex, nodes[0].parent = terminal, -1
+    nodes[1].vertex, nodes[1].parent = first, 0
+    count, full, i = 2, True, -1
     while i + 1 < count:
         i += 1
         v = nodes[i]
         vertex = v.vertex
         v.fixed = vertex < n
         if vertex < n:
-            v.x = terminals[vertex, 0]
-            v.y = terminals[vertex, 1]
+            v.place = complex(terminals[vertex, 0], terminals[vertex, 1])
             continue
-        v.x = steiner[vertex - n, 0]
-        v.y = steiner[vertex - n, 1]
-        v.first = count
-        v.second = count + 1
+        v.place = complex(steiner[vertex - n, 0], steiner[vertex - n, 1])
+        v.first, v.second = count, count + 1
         above = nodes[v.parent].vertex
         for k in range(start[vertex], start[vertex + 1]):
             e = incident[k]
             other = edges[e, 0] + edges[e, 1] - vertex
             if other != above:
-                nodes[count].vertex = other
-                nodes[count].parent = i
+                nodes[count].vertex, nodes[count].parent = other, i
                 count += 1
         full = full and count == v.first + 2
     return count, full
-
-
-@kernel
-def terminal_length(terminals: Array, edges: Array, edge_count: int) -> float:
-    """Return the length of the edges between two terminals."""
-    n = terminals.shape[0]
-    length = 0.0
-    for e in range(edge_count):
-        a = edges[e, 0]
-        b = edges[e, 1]
-        if a < n and b < n:
-            dx = terminals[a, 0] - terminals[b, 0]
-            dy = terminals[a, 1] - terminals[b, 1]
-            length += math.sqrt(dx * dx + dy * dy)
-    return length
 
 
 @step
@@ -147,8 +132,8 @@ def solve_at(
     for i in range(count):
         v = tree.nodes[i]
         if not v.fixed:
-            tree.steiner[v.vertex - n, 0] = v.best_x
-            tree.steiner[v.vertex - n, 1] = v.best_y
+            tree.steiner[v.vertex - n, 0] = v.best.real
+            tree.steiner[v.vertex - n, 1] = v.best.imag
             tree.pending[v.vertex - n] = False
     return count, full, solved
 
@@ -166,15 +151,19 @@ def relax_tree(terminals: Array, steiner: Array, edges: Array) -> tuple[Array, S
     copy_rows(steiner, placed, count)
     tree = PlacedTree(terminals, placed, edges, np.full(count, True), np.empty(n + count, NODE))
     around = adjacency(edges, n + count - 1, n + count)
-    length = terminal_length(terminals, edges, n + count - 1)
-    bound = length
+    length = bound = 0.0
     iterations, how = 0, CLOSED_FORM
     for terminal in range(n):
         for k in range(around.start[terminal], around.start[terminal + 1]):
             e = around.incident[k]
-            first = edges[e, 0] + edges[e, 1] - terminal
-            if first >= n and tree.pending[first - n]:
-                _, _, part = solve_at(tree, around, terminal, first)
+            other = edges[e, 0] + edges[e, 1] - terminal
+            if terminal < other < n:
+                dx = terminals[other, 0] - terminals[terminal, 0]
+                dy = terminals[other, 1] - terminals[terminal, 1]
+                length += math.hypot(dx, dy)
+                bound += math.hypot(dx, dy)
+            elif other >= n and tree.pending[other - n]:
+                _, _, part = solve_at(tree, around, terminal, other)
                 length += part.length
                 bound += part.bound
                 iterations, how = max(iterations, part.iterations), max(how, part.how)

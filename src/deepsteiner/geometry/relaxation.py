@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import OptionError
 from ..core.jit import prepare_kernels
 from ..core.points import FloatArray, IntArray
-from ..core.scalars import as_whole
-from ..core.trees import PackedTrees, check_tree, pack_one, ranges
+from ..core.trees import PackedTrees, check_tree, pack_one
+from ..run.method import pack
 from ..run.threads import share
 
 # Relative gap between length and lower bound up to which a relaxation counts as converged.
 CONVERGED = 1e-12
-DEFAULT_ROUNDS = 50
+MAX_ROUNDS = 50
 
 
 @dataclass(frozen=True)
@@ -70,15 +69,13 @@ def relax(terminals: Any, steiner: Any, edges: Any) -> Relaxed:
     return Relaxed(placed, length, bound, int(iterations), converged)
 
 
-def refine(
-    terminals: Any, steiner: Any, edges: Any, *, max_rounds: int = DEFAULT_ROUNDS
-) -> tuple[FloatArray, IntArray]:
+def refine(terminals: Any, steiner: Any, edges: Any) -> tuple[FloatArray, IntArray]:
     """Return Steiner points and edges of a strict tree that is locally best around this one.
 
     Rounds of relaxing, contracting collapsed edges, removing Steiner points of degree 1 and 2, and
     splitting every vertex where two edges meet below 120 degrees, until nothing changes. Then each
     Steiner point has degree 3 and angles of 120 degrees to within rounding of the coordinates, and
-    terminals have no angle below 120 degrees - 2e-7. Only when `max_rounds` stops it early can
+    terminals have no angle below 120 degrees - 2e-7. Only when MAX_ROUNDS stops it early can
     other degrees be left. The result is never longer than the tree given (to 1e-14). Raises
     TreeError when the edges are not a tree.
 
@@ -86,18 +83,12 @@ def refine(
     >>> steiner.round(6).tolist()
     [[1.0, 0.57735]]
     """
-    rounds = _check_rounds(max_rounds)
-    fresh, _, links = _refine_packed(_as_tree(terminals, steiner, edges), rounds)
+    fresh, _, links = _refine_packed(_as_tree(terminals, steiner, edges))
     return fresh, links
 
 
 def refine_batch(
-    terminals: Any,
-    steiner_start: Any,
-    steiner: Any,
-    edges: Any,
-    *,
-    max_rounds: int = DEFAULT_ROUNDS,
+    terminals: Any, steiner_start: Any, steiner: Any, edges: Any
 ) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine B trees over n terminals each; return (steiner, steiner_start, edges), packed.
 
@@ -105,7 +96,6 @@ def refine_batch(
     and the next n - 1 + its number of Steiner points rows of `edges`, which use its own indices.
     Each tree comes out as from `refine`, whatever the number of threads.
     """
-    rounds = _check_rounds(max_rounds)
     points = np.ascontiguousarray(terminals, dtype=np.float64)
     batch, n = points.shape[:2]
     trees = PackedTrees(
@@ -116,10 +106,10 @@ def refine_batch(
         _pairs(edges, np.int64),
     )
     trees.check()
-    return _refine_packed(trees, rounds)
+    return _refine_packed(trees)
 
 
-def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, IntArray, IntArray]:
+def _refine_packed(trees: PackedTrees) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine checked trees over equally many terminals; one kernel serves one tree and many."""
     prepare_kernels()
     from .refine_kernels import RefinedRows, TreeBatch, refine_trees
@@ -133,17 +123,13 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
     counts = np.zeros(batch, dtype=np.int64)
     given = TreeBatch(terminals, trees.steiner_start, trees.steiner, trees.edges)
     fresh = RefinedRows(points, links, counts)
-    share(batch, lambda first, last: refine_trees(given, max_rounds, fresh, first, last))
+    share(batch, lambda first, last: refine_trees(given, MAX_ROUNDS, fresh, first, last))
     if batch == 1:
         count = int(counts[0])
         start = np.array([0, count], dtype=np.int64)
         return points[0, :count].copy(), start, links[0, : count + n - 1].copy()
-    rows = np.arange(batch, dtype=np.int64)
-    return (
-        points.reshape(-1, 2)[ranges(rows * room, counts)],
-        np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))),
-        links.reshape(-1, 2)[ranges(rows * (n + room), counts + n - 1)],
-    )
+    packed = pack(n, n + counts, points, links)
+    return packed.steiner, packed.steiner_start, packed.edges
 
 
 def _pairs(values: Any, dtype: Any) -> Any:
@@ -159,10 +145,3 @@ def _as_tree(terminals: Any, steiner: Any, edges: Any) -> PackedTrees:
     )
     check_tree(tree.terminals, tree.steiner, tree.edges)
     return tree
-
-
-def _check_rounds(max_rounds: int) -> int:
-    rounds = as_whole(max_rounds)
-    if rounds is None or rounds < 1:
-        raise OptionError(f"max_rounds must be a whole number from 1, got {max_rounds!r}")
-    return rounds

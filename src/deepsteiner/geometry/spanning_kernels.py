@@ -43,6 +43,14 @@ def prim(points: Array, edges: Array) -> None:
         edges[step, 1] = name[spot]
 
 
+@njit(cache=True)
+def spanning_tree(points: Array) -> Array:
+    """Return the minimum spanning tree of all points, in O(n^2)."""
+    edges = np.empty((points.shape[0] - 1, 2), dtype=np.int64)
+    prim(points, edges)
+    return edges
+
+
 @njit(cache=True, nogil=True)
 def prim_batch(points: Array, edges: Array, first: int, last: int) -> None:
     """Write the trees of instances first..last of (B, n, 2) points into `edges` (B, n-1, 2)."""
@@ -71,12 +79,7 @@ def kruskal(n: int, pairs: Array, order: Array, edges: Array) -> int:
 @njit(cache=True, nogil=True)
 def triangle_edges(simplices: Array, neighbors: Array) -> Array:
     """Return every edge of a triangulation once, as (E, 2)."""
-    count = 0
-    for t in range(simplices.shape[0]):
-        for k in range(3):
-            if neighbors[t, k] < t:
-                count += 1
-    edges = np.empty((count, 2), dtype=np.int64)
+    edges = np.empty((3 * simplices.shape[0], 2), dtype=np.int64)
     row = 0
     for t in range(simplices.shape[0]):
         for k in range(3):
@@ -84,7 +87,7 @@ def triangle_edges(simplices: Array, neighbors: Array) -> Array:
                 edges[row, 0] = simplices[t, (k + 1) % 3]
                 edges[row, 1] = simplices[t, (k + 2) % 3]
                 row += 1
-    return edges
+    return edges[:row].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -12,7 +12,7 @@ from ..core.points import FloatArray, IntArray
 from ..run.monitor import Monitor
 from ..run.threads import share
 from ..run.watch import Stopped, Watch
-from .triangulation import TILED_FROM, Triangulation, triangulate
+from .triangulation import TILED_FROM, Triangulation, component_labels, triangulate, unwatched
 
 # Up to here the O(n^2) kernel beats the triangulation, and it takes as long wherever points lie:
 # on a circle or a ladder the triangulation of 5,000 takes half a second.
@@ -100,9 +100,8 @@ def path_through_strips(points: FloatArray) -> IntArray:
 def _sparse_tree(points: FloatArray, watch: Watch | None = None) -> IntArray:
     """Return the spanning tree of many distinct points by Kruskal over sparse candidates."""
     inside = np.ascontiguousarray(points - points[0])
+    watch = watch or unwatched()
     pairs = sparse_candidates(inside, watch=watch)
-    if watch is None:
-        return spanning_tree_among(inside, pairs)
     return watch.wait("spanning tree", lambda: spanning_tree_among(inside, pairs))
 
 
@@ -127,14 +126,9 @@ def _redo_clusters(points: FloatArray, tree: IntArray, extent: float) -> None:
     1e-7 of the extent. Points joined by edges shorter than _CLUSTER of it form a cluster, whose
     part of the tree is the cluster's own minimum spanning tree.
     """
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     difference = points[tree[:, 0]] - points[tree[:, 1]]
     short = np.flatnonzero(np.hypot(difference[:, 0], difference[:, 1]) < _CLUSTER * extent)
-    ones = np.ones(len(short), dtype=np.int8)
-    graph = coo_array((ones, tuple(tree[short].T)), shape=(len(points), len(points)))
-    label = connected_components(graph, directed=False)[1]
+    label = component_labels(len(points), tree[short])
     nodes = np.argsort(label, kind="stable")
     edges = short[np.argsort(label[tree[short, 0]], kind="stable")]
     sizes = np.bincount(label)
@@ -147,17 +141,13 @@ def _redo_clusters(points: FloatArray, tree: IntArray, extent: float) -> None:
 
 
 def mst_batch(points: FloatArray) -> IntArray:
-    """Return the spanning trees (B, n-1, 2) of a batch (B, n, 2)."""
+    """Return the spanning trees (B, n-1, 2) of a batch (B, n, 2), each in O(n^2)."""
     from . import spanning_kernels as kernels
 
     count, n = points.shape[:2]
     edges = np.empty((count, n - 1, 2), dtype=np.int64)
-    if n <= DENSE_LIMIT:
-        contiguous = np.ascontiguousarray(points)
-        share(count, lambda first, last: kernels.prim_batch(contiguous, edges, first, last))
-        return edges
-    for b in range(count):
-        edges[b] = minimum_spanning_tree(points[b])
+    contiguous = np.ascontiguousarray(points)
+    share(count, lambda first, last: kernels.prim_batch(contiguous, edges, first, last))
     return edges
 
 
@@ -181,9 +171,6 @@ def sparse_candidates(
 
 def _edges_of(points: FloatArray, found: Triangulation) -> IntArray:
     """Return the edges of a triangulation and ties, joined by nearest neighbours if need be."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     from .spanning_kernels import kruskal
 
     n = len(points)
@@ -200,9 +187,7 @@ def _edges_of(points: FloatArray, found: Triangulation) -> IntArray:
     forest = np.empty((n - 1, 2), dtype=np.int64)
     if kruskal(n, pairs, np.arange(len(pairs)), forest) == n - 1:
         return pairs
-    ones = np.ones(len(pairs), dtype=np.int8)
-    graph = coo_array((ones, tuple(pairs.T)), shape=(n, n))
-    label = connected_components(graph, directed=False)[1]
+    label = component_labels(n, pairs)
     apart = np.flatnonzero(label != np.argmax(np.bincount(label)))
     return np.concatenate((pairs, _nearest(points, apart), _chain(label)))
 
@@ -239,7 +224,5 @@ def _along_line(points: FloatArray) -> IntArray:
     centred = points - points.mean(axis=0)
     direction = np.linalg.svd(centred, full_matrices=False)[2][0]
     order = np.argsort(centred @ direction, kind="stable")
-    windows = [
-        np.stack((order[:-shift], order[shift:]), axis=1) for shift in range(1, _LINE_WINDOW + 1)
-    ]
-    return np.concatenate(windows)
+    shifts = range(1, _LINE_WINDOW + 1)
+    return np.concatenate([np.stack((order[:-k], order[k:]), axis=1) for k in shifts])

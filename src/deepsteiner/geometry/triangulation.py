@@ -14,19 +14,17 @@ circle, tiles may disagree about the triangles in it, and all of them are given.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..core.points import FloatArray, IntArray
+from ..core.trees import ranges
 from ..run.monitor import Monitor
-from ..run.watch import Stopped, Watch, waited
+from ..run.threads import Workers
+from ..run.watch import Stopped, Watch
 
 # Up to here one call is as fast (some 40 ms).
 TILED_FROM = 10_000
@@ -41,8 +39,6 @@ MARGIN = 3.5
 MOST_IN_TILE = 3
 # How often the margin is halved where it adds more, before there is none at all.
 HALVINGS = 8
-# Tiles handed out at a time, for each thread: whoever is done early goes on at once.
-AHEAD = 3
 
 PHASE = "triangulation"
 _NOTHING = np.empty((0, 3), dtype=np.int64)
@@ -77,7 +73,7 @@ def triangulate(
     QhullError where the points lie on a line. `tile` is the size of a tile; by default up to
     TILED_FROM points are triangulated in one call.
     """
-    watch = watch or Watch(Monitor(), patient=False)
+    watch = watch or unwatched()
     if len(points) <= (2 * tile if tile else TILED_FROM):
         if len(points) <= QUICK:
             return _in_one_call(points)
@@ -89,6 +85,11 @@ def triangulate(
         return watch.wait(PHASE, lambda: _in_one_call(points))
     others = _triangulated_rest(points[rest], threads, watch, tile)
     return watch.wait(PHASE, lambda: tiles.joined(rest, others))
+
+
+def unwatched() -> Watch:
+    """Return a watch that nobody looks at and that stops nothing."""
+    return Watch(Monitor(), patient=False)
 
 
 def _triangulated_rest(
@@ -138,71 +139,56 @@ def _dropped(found: Any, own: int, n: int) -> tuple[IntArray, IntArray]:
     return left_out[known][:, [0, 2]], left_out[~known, 0]
 
 
-@dataclass
+class _Tile(NamedTuple):
+    """A tile's certain triangles, its own and those that cross its rim, and its ties."""
+
+    inner: IntArray = _NOTHING
+    crossing: IntArray = _NOTHING
+    ties: IntArray = _NOTHING[:, :2]
+
+
 class _Tiles:
     """Points cut into tiles, and what has been found in them."""
 
-    points: FloatArray
-    size: int
-
-    def __post_init__(self) -> None:
-        self.order, self.start = _cut(self.points, self.size)
+    def __init__(self, points: FloatArray, size: int) -> None:
+        self.points, self.size = points, size
+        self.order, self.start = _cut(points, size)
         self.placed = self.points[self.order]
         low = np.minimum.reduceat(self.placed, self.start[:-1])
         high = np.maximum.reduceat(self.placed, self.start[:-1])
         self.boxes = np.stack((low, high), axis=2)  # tile, axis, end
         self.complete = np.zeros(len(self.points), dtype=np.bool_)
-        self.inner: list[IntArray] = []
-        self.crossing: list[IntArray] = []
-        self.ties: list[IntArray] = []
+        self.found: list[_Tile] = []
         self.bounds = np.stack((low.min(axis=0), high.max(axis=0)), axis=1)
 
     def run(self, threads: int, watch: Watch) -> None:
         """Triangulate every tile."""
-        total = len(self.boxes)
-        pool = ThreadPoolExecutor(threads)
-        try:
-            ahead = [self._begin(pool, threads, t) for t in range(min(AHEAD * threads, total))]
-            going = deque(ahead)
-            for done in range(total):
-                if done % threads == 0 and not watch.go_on(PHASE, done, total):
-                    raise Stopped
-                take, go_on = going.popleft(), partial(watch.go_on, PHASE, done, total)
-                inner, crossing, ties = waited(take, go_on) if watch.patient else take()
-                self.inner.append(inner)
-                self.crossing.append(crossing)
-                self.ties.append(ties)
-                following = done + 1 + len(going)
-                if following < total:
-                    going.append(self._begin(pool, threads, following))
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        with Workers(threads) as workers:
+            slices = workers.map(
+                lambda first, last: [self._triangulate(number) for number in range(first, last)],
+                len(self.boxes), 1, watch.go_on, PHASE, heavy=watch.patient, leave=True,
+            )  # fmt: skip
+        self.found = [tile for tiles in slices for tile in tiles]
+        if len(self.found) < len(self.boxes):
+            raise Stopped
 
-    def _begin(
-        self, pool: ThreadPoolExecutor, threads: int, number: int
-    ) -> Callable[[], tuple[IntArray, IntArray, IntArray]]:
-        """Begin a tile where there are several threads; return what gives its triangles."""
-        if threads == 1:
-            return partial(self._triangulate, number)
-        return pool.submit(self._triangulate, number).result
-
-    def _triangulate(self, number: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Return a tile's certain triangles, its own and those that cross its rim, and its ties."""
+    def _triangulate(self, number: int) -> _Tile:
+        """Return what is certain in a tile; nothing where all of its points stay incomplete."""
         from scipy.spatial import QhullError
 
         from .triangulation_kernels import certified
 
         surroundings = self._surroundings(number)
-        if surroundings is None:  # all of its points stay incomplete
-            return _NOTHING, _NOTHING, _NOTHING[:, :2]
+        if surroundings is None:
+            return _Tile()
         rows, area = surroundings
         own = int(self.start[number + 1] - self.start[number])
         centre = self.boxes[number].mean(axis=1)
         points = self.placed[rows] - centre
         try:
             found = delaunay(points)
-        except QhullError:  # on a line: all of them stay incomplete
-            return _NOTHING, _NOTHING, _NOTHING[:, :2]
+        except QhullError:  # on a line
+            return _Tile()
         triangles, across = found.simplices, found.neighbors
         limits = (area - centre[:, None]).ravel()
         rim = (self.bounds - centre[:, None]).ravel()
@@ -213,7 +199,7 @@ class _Tiles:
         self.complete[names[:own][complete]] = True
         certain = triangles[kept]
         inside = (certain < own).all(axis=1)
-        return names[certain[inside]], names[certain[~inside]], names[ties]
+        return _Tile(names[certain[inside]], names[certain[~inside]], names[ties])
 
     def _surroundings(self, number: int) -> tuple[IntArray, FloatArray] | None:
         """Return a tile's points and those in its margin, and the area they come from.
@@ -229,12 +215,8 @@ class _Tiles:
             wide = margin * (0.5**halvings if halvings < HALVINGS else 0.0)
             area = box + np.array([-wide, wide])
             near = (self.boxes[:, :, 0] <= area[:, 1]) & (self.boxes[:, :, 1] >= area[:, 0])
-            near = near.all(axis=1)
-            near[number] = False
-            rows = np.concatenate(
-                [np.empty(0, dtype=np.int64)]
-                + [np.arange(*self.start[t : t + 2]) for t in np.flatnonzero(near)]
-            )
+            others = np.setdiff1d(np.flatnonzero(near.all(axis=1)), number)
+            rows = ranges(self.start[others], self.start[others + 1] - self.start[others])
             there = self.placed[rows]
             rows = rows[((there >= area[:, 0]) & (there <= area[:, 1])).all(axis=1)]
             if len(rows) <= MOST_IN_TILE * self.size:
@@ -247,10 +229,10 @@ class _Tiles:
 
     def joined(self, rest: IntArray, triangulation: Triangulation) -> Triangulation:
         """Return the triangles of all tiles, and those of the incomplete points between them."""
-        crossing = _unique_triangles(np.concatenate(self.crossing))
-        found = np.concatenate((*self.inner, crossing))
+        crossing = _unique_triangles(np.concatenate([tile.crossing for tile in self.found]))
+        found = np.concatenate((*(tile.inner for tile in self.found), crossing))
         missing = _missing(len(self.points), found, ~self.complete, rest[triangulation.triangles])
-        ties = np.concatenate((*self.ties, rest[triangulation.ties]))
+        ties = np.concatenate((*(tile.ties for tile in self.found), rest[triangulation.ties]))
         return Triangulation(np.concatenate((found, missing)), ties, rest[triangulation.loose])
 
 
@@ -285,25 +267,29 @@ def _unique_triangles(triangles: IntArray) -> IntArray:
 
 def _missing(n: int, found: IntArray, open_point: NDArray[np.bool_], others: IntArray) -> IntArray:
     """Return those of the `others` that fill what the triangles found so far leave open."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
     from .triangulation_kernels import link
 
     if len(others) == 0:
         return others
-    sides = _sides(found[open_point[found].sum(axis=1) >= 2])
-    taken = np.unique(_keys(n, sides))
+    taken = _keys(n, _sides(found[open_point[found].sum(axis=1) >= 2]))
     own = _sides(others)
-    covered = _among(_keys(n, own), taken)
-    bordered = _among(_keys(n, own[:, ::-1]), taken)
+    covered, bordered = np.isin(_keys(n, own), taken), np.isin(_keys(n, own[:, ::-1]), taken)
     across: Any = link(n, others)[0].ravel()
     free = np.flatnonzero((across >= 0) & ~covered & ~bordered)
-    pairs = (free // 3, across[free])
-    graph = coo_array((np.ones(len(free), dtype=np.int8), pairs), shape=(len(others),) * 2)
-    label = connected_components(graph, directed=False)[1]
+    label = component_labels(len(others), np.stack((free // 3, across[free]), axis=1))
     begin = np.flatnonzero(bordered & ~covered) // 3
     return others[np.isin(label, label[begin])]
+
+
+def component_labels(size: int, pairs: IntArray) -> IntArray:
+    """Return the number of the component of each of `size` vertices that pairs join."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones = np.ones(len(pairs), dtype=np.int8)
+    graph = coo_array((ones, tuple(pairs.T)), shape=(size, size))
+    label: IntArray = connected_components(graph, directed=False)[1]
+    return label
 
 
 def _sides(triangles: IntArray) -> IntArray:
@@ -313,11 +299,3 @@ def _sides(triangles: IntArray) -> IntArray:
 
 def _keys(n: int, sides: IntArray) -> IntArray:
     return sides[:, 0] * n + sides[:, 1]
-
-
-def _among(keys: IntArray, known: IntArray) -> NDArray[np.bool_]:
-    """Return which keys occur in a sorted array."""
-    if len(known) == 0:
-        return np.zeros(len(keys), dtype=np.bool_)
-    place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
-    return np.asarray(known[place] == keys)

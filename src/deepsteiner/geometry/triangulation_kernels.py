@@ -111,30 +111,19 @@ def link(n: int, triangles: Array) -> tuple[Array, Array]:
     Side k of a triangle is opposite its corner k.
     """
     m = triangles.shape[0]
-    across = np.full((m, 3), -1, np.int64)
+    across = np.full(3 * m, -1, np.int64)
     edges = np.empty((3 * m, 2), np.int64)
     count = 0
     order = _by_corner(n, triangles, _by_corner(n, triangles, np.arange(3 * m), 1), 0)
-    low = 0
-    while low < 3 * m:
-        a, b = _corner(triangles, order[low], 0), _corner(triangles, order[low], 1)
-        high = low + 1
-        while (
-            high < 3 * m
-            and _corner(triangles, order[high], 0) == a
-            and _corner(triangles, order[high], 1) == b
-        ):
-            high += 1
-        # Two triangles, unless tiles disagree about points on a circle.
-        for i in range(low + 1, high):
-            t, k = order[i] // 3, order[i] % 3
-            s, j = order[i - 1] // 3, order[i - 1] % 3
-            if across[s, j] < 0:
-                across[s, j], across[t, k] = t, s
-        edges[count, 0], edges[count, 1] = a, b
-        count += 1
-        low = high
-    return across, edges[:count].copy()
+    for i in range(3 * m):
+        side, before = order[i], order[i - 1]
+        a, b = _corner(triangles, side, 0), _corner(triangles, side, 1)
+        if count == 0 or a != edges[count - 1, 0] or b != edges[count - 1, 1]:
+            edges[count, 0], edges[count, 1] = a, b
+            count += 1
+        elif across[before] < 0:  # always, unless tiles disagree about points on a circle
+            across[before], across[side] = side // 3, before // 3
+    return across.reshape(m, 3), edges[:count].copy()
 
 
 @njit(cache=True, nogil=True)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..core.device import Place
 from ..core.options import OptionInfo
 from ..core.points import Array, FloatArray, Frame, IntArray
-from ..core.trees import ranges
+from ..core.trees import ranges, tree_length
 from .monitor import Monitor
 
 
@@ -58,6 +58,10 @@ class Run:
     device: Place = "cpu"
     trace: list[dict[str, Any]] | None = None
 
+    def length(self, steiner: FloatArray, edges: IntArray) -> float:
+        """Return the length of a tree over the points and Steiner points, in the frame."""
+        return tree_length(np.concatenate((self.points, steiner)), edges)
+
 
 @dataclass(frozen=True, slots=True)
 class Tree:
@@ -84,6 +88,11 @@ class Batch:
     exponents: IntArray
     seeds: IntArray
     device: Place = "cpu"
+
+    def run(self, index: int) -> Run:
+        """Return one instance as a run of its own, without limits."""
+        frame = Frame(self.shifts[index], int(self.exponents[index]))
+        return Run(self.points[index], frame, Monitor(), int(self.seeds[index]), self.device)
 
 
 @dataclass(frozen=True, slots=True)

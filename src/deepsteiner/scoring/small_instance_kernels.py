@@ -31,6 +31,7 @@ from ..fst.select.search.greedy_kernels import complete, measure, take
 from ..fst.select.search.region_kernels import nearby, solve_region
 from ..fst.select.search.window_kernels import Selection, by_first_terminal
 from ..fst.union_kernels import caterpillar_edges, union
+from ..geometry.relax_tree_kernels import put_tree
 from ..run.method import TreeRows
 from .network_kernels import Savings, scores
 from .weights import Weights
@@ -238,13 +239,9 @@ def solve_learned(
 
     Once stop[0] is set it makes haste: no network, and no search.
     """
-    n = points.shape[1]
     for b in range(first, last):
         trees = list_grown(points[b], plan.largest)
         logits = np.zeros(trees.length.size, np.float32)
         if stop[0] == 0:
             logits = scores(trees, weights)
-        spots, links = decide(trees, logits, plan, stop)
-        out.sizes[b] = n + spots.shape[0]
-        out.steiner[b, : spots.shape[0]] = spots
-        out.edges[b, : links.shape[0]] = links
+        put_tree(out, b, *decide(trees, logits, plan, stop))

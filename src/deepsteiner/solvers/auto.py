@@ -17,10 +17,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import MissingDependencyError
 from ..core.options import NoOptions as Options
 from ..core.points import FloatArray
-from ..core.trees import tree_length
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from . import exact, local, neural
 
@@ -99,8 +100,6 @@ def _heuristic(run: Run) -> Tree:
 
 def fills_lattice(points: FloatArray) -> bool:
     """Return whether the rows and columns of the points cross in few more places than points."""
-    import numpy as np
-
     columns, rows = (len(np.unique(points[:, axis])) for axis in (0, 1))
     return columns > 1 and rows > 1 and columns * rows <= FULL * len(points)
 
@@ -124,6 +123,4 @@ def _within_limit(run: Run) -> Tree:
 
 
 def _length(run: Run, tree: Tree) -> float:
-    import numpy as np
-
-    return tree_length(np.concatenate((run.points, tree.steiner)), tree.edges)
+    return run.length(tree.steiner, tree.edges)

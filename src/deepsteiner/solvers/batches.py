@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..core.points import FloatArray, IntArray
-from ..core.trees import tree_length
 from ..geometry.relaxation import refine, refine_batch
 from ..run.method import BatchTrees, Run, Tree, TreeRows, pack
 from ..run.threads import share
@@ -54,9 +53,13 @@ class SmallTrees:
     def refined_tree(self, run: Run) -> Tree:
         """Return the only tree, refined."""
         steiner, edges = refine(run.points, *self.get(0))
-        nodes = np.concatenate((run.points, steiner))
-        run.monitor.report("done", 1, 1, lambda: tree_length(nodes, edges))
+        run.monitor.report("done", 1, 1, lambda: run.length(steiner, edges))
         return Tree(steiner, edges)
+
+
+def points_of(places: Any) -> FloatArray:
+    """Return places that kernels hold as complex numbers as (n, 2) points."""
+    return np.array(places, ndmin=1).view(np.float64).reshape(-1, 2)
 
 
 def solve_rows(points: FloatArray, kernel: Callable[..., None], *options: Any) -> BatchTrees:
@@ -92,8 +95,7 @@ def refine_in_pieces(
         except Stopped:
             return steiner, edges
         steiner, edges = _refine_each(run, steiner, pieces, watch, threads)
-    length = tree_length(np.concatenate((run.points, steiner)), edges)
-    run.monitor.report("done", 1, 1, length)
+    run.monitor.report("done", 1, 1, run.length(steiner, edges))
     return steiner, edges
 
 

@@ -36,10 +36,10 @@ from ..core.points import FloatArray, Frame, IntArray
 from ..core.proofs import is_contradicted, report_contradiction
 from ..core.solution import Solution
 from ..core.trees import tree_length
+from ..fst.select.hypergraph import Claims
 from ..geometry.start import start_tree
 from ..io.atomic import check_can_write
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..run.monitor import Monitor
 from ..run.threads import share
 from .batches import SmallTrees
 
@@ -98,18 +98,12 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
         small = _Small(run.points[None])
         if run.monitor.report("kernel"):
             small.solve(0, 1)
-        if small.proven[0] and not _is_longer(small.lengths[0], run, known):
+        shortest = np.inf if known is None else run.length(known.steiner, known.edges)
+        if small.claims.proven[0] and not is_contradicted(small.claims.lengths[0], shortest):
             tree = small.tree()
             run.monitor.report("done", 1, 1, tree.lower_bound, tree.lower_bound)
             return tree
     return _Solve(run, options, known).run()
-
-
-def _is_longer(length: float, run: Run, known: Tree | None) -> bool:
-    if known is None:
-        return False
-    nodes = np.concatenate((run.points, known.steiner))
-    return bool(is_contradicted(length, tree_length(nodes, known.edges)))
 
 
 class _Solve:
@@ -223,7 +217,7 @@ class _Solve:
 
     def _offer(self, steiner: FloatArray, edges: IntArray) -> None:
         """Keep the tree if it is the shortest so far."""
-        length = tree_length(np.concatenate((self.request.points, steiner)), edges)
+        length = self.request.length(steiner, edges)
         if length < self.length:
             self.best, self.length = Tree(steiner, edges), length
 
@@ -285,14 +279,13 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
     small = _Small(batch.points)
     share(len(batch.points), small.solve)
-    for b in np.flatnonzero(~small.proven):  # too wide for the kernel's dynamic programme
-        frame = Frame(batch.shifts[b], int(batch.exponents[b]))
-        run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
-        tree = _Solve(run, options).run()
-        small.put(int(b), tree.steiner, tree.edges)
-        small.lengths[b] = np.nan if tree.lower_bound is None else tree.lower_bound
-        small.proven[b] = tree.optimal
-    return small.packed(optimal=small.proven, lower_bounds=small.lengths)
+    lengths, proven, _ = small.claims
+    for b in np.flatnonzero(~proven).tolist():  # too wide for the kernel's dynamic programme
+        tree = _Solve(batch.run(b), options).run()
+        small.put(b, tree.steiner, tree.edges)
+        lengths[b] = np.nan if tree.lower_bound is None else tree.lower_bound
+        proven[b] = tree.optimal
+    return small.packed(optimal=proven, lower_bounds=lengths)
 
 
 class _Small(SmallTrees):
@@ -300,17 +293,18 @@ class _Small(SmallTrees):
 
     def __init__(self, points: FloatArray) -> None:
         super().__init__(points)
-        self.lengths = np.empty(len(points))
-        self.proven = np.zeros(len(points), dtype=np.bool_)
-        self.listed = np.empty(len(points), dtype=np.int64)
+        count = len(points)
+        self.claims = Claims(
+            np.empty(count), np.zeros(count, dtype=np.bool_), np.empty(count, dtype=np.int64)
+        )
 
     def solve(self, first: int, last: int) -> None:
         """Solve the instances first..last."""
         from ..fst.select.exact.small_solve_kernels import solve_span
 
-        solve_span(self.points, *self.rows, self.lengths, self.proven, self.listed, first, last)
+        solve_span(self.points, self.rows, self.claims, first, last)
 
     def tree(self) -> Tree:
         """Return the only instance's tree, proven shortest."""
-        info = {"generation": {"trees": int(self.listed[0])}}
-        return Tree(*self.get(0), float(self.lengths[0]), True, info)
+        info = {"generation": {"trees": int(self.claims.listed[0])}}
+        return Tree(*self.get(0), float(self.claims.lengths[0]), True, info)

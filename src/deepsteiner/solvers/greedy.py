@@ -3,6 +3,23 @@
 Each step tries every candidate and keeps the one whose minimum spanning tree is shortest, until
 none makes it shorter or n - 2 points were added: the choice that the paper's policy is trained to
 make, made by calculation.
+
+Options: `candidates` says where candidates lie. From a Steiner point any two of its neighbours are
+seen under 120 degrees, so by default they are `k_star` points on each of the two 120-degree arcs
+over every edge of the current spanning tree ("mst"); arcs over each point's `k_neighbors` nearest
+points ("knn") or over all pairs ("all") give more of them, and "grid" takes a fixed grid instead,
+`grid` by `grid` points over the `extent`. `relax=False` leaves the points chosen where they are.
+
+Guarantee: never longer than the spanning tree. Time: a step looks at every edge (mst), at every
+pair of points (knn), or tries every candidate (grid, all), so that all steps together take O(n^2)
+to O(n^4); SIZE_LIMITS are the largest instances it accepts.
+
+Candidates and steps are those of S. Wang, Y. Wang and G. Tong, "Deep-Steiner: Learning to Solve the
+Euclidean Steiner Tree Problem" (2022), arXiv:2209.09983; the lookahead is ours.
+
+>>> import deepsteiner as ds
+>>> round(ds.solve([[0, 0], [1, 0], [0, 1], [1, 1]], "greedy").length, 5)
+2.73205
 """
 
 from __future__ import annotations
@@ -19,7 +36,7 @@ from ..core.trees import tree_length
 from ..geometry.candidates import KINDS, CandidateOptions, grid_box, grid_points
 from ..geometry.spanning_trees import monitored_spanning_tree
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import refine_in_pieces, refined, solve_rows
+from .batches import points_of, refine_in_pieces, refined, solve_rows
 
 if TYPE_CHECKING:
     from .kernels.greedy_kernels import Rules, Work
@@ -66,11 +83,11 @@ def solve(run: Run, options: Options) -> Tree:
         saving, row = float(search[kernels.SAVING]), int(search[kernels.ROW])
         if not saving > kernels.LEAST_SAVING:
             break
-        kernels.add(work, count, *work.candidates[row])
+        kernels.add(work, count, work.candidates[row])
         length, count, search = length - saving, count + 1, kernels.new_search()
         if run.trace is not None:
-            run.trace.append(step_record(run.frame, tree.points[count - 1], saving, length))
-    steiner, edges = tree.points[n:count].copy(), tree.ends[: count - 1].copy()
+            run.trace.append(step_record(run.frame, tree.places[count - 1], saving, length))
+    steiner, edges = points_of(tree.places[n:count]), tree.ends[: count - 1].copy()
     if options.relax:
         steiner, edges = refine_in_pieces(run, steiner, edges)
     else:
@@ -99,8 +116,7 @@ def begin_work(run: Run, options: CandidateOptions) -> tuple[Work, Rules]:
     from .kernels.greedy_kernels import begin
 
     rules = rules_of(options)
-    grid = grid_of(run.points, run.frame, options)
-    return begin(run.points, starting_tree(run), rules, grid), rules
+    return begin(run.points, starting_tree(run), rules, grid_of(run, options)), rules
 
 
 def starting_tree(run: Run) -> IntArray:
@@ -116,19 +132,19 @@ def starting_tree(run: Run) -> IntArray:
     return edges[np.argsort(np.hypot(difference[:, 0], difference[:, 1]), kind="stable")]
 
 
-def grid_of(points: FloatArray, frame: Frame, options: CandidateOptions) -> FloatArray:
+def grid_of(run: Run, options: CandidateOptions) -> FloatArray:
     """Return the grid's candidates in the frame; one unused row for the other kinds."""
     if options.candidates != "grid":
         return np.zeros((1, 2))
-    return grid_points(*grid_box(points, frame, options.extent), options.grid)
+    return grid_points(*grid_box(run.points, run.frame, options.extent), options.grid)
 
 
 def grids_of(batch: Batch, options: CandidateOptions) -> FloatArray:
     """Return every instance's grid, (B, cells, 2)."""
     if options.candidates != "grid":
         return np.zeros((len(batch.points), 1, 2))
-    instances = zip(batch.points, batch.shifts, batch.exponents, strict=True)
-    return np.stack([grid_of(p, Frame(shift, int(k)), options) for p, shift, k in instances])
+    runs = map(batch.run, range(len(batch.points)))
+    return np.stack([grid_of(run, options) for run in runs])
 
 
 def check_size(n: int, options: CandidateOptions, method: str) -> None:
@@ -141,10 +157,10 @@ def check_size(n: int, options: CandidateOptions, method: str) -> None:
         )
 
 
-def step_record(frame: Frame, point: FloatArray, saving: float, length: float) -> dict[str, Any]:
+def step_record(frame: Frame, place: complex, saving: float, length: float) -> dict[str, Any]:
     """Return one step for the trace, in the user's coordinates."""
     return {
-        "chosen": frame.back(point[None])[0].tolist(),
+        "chosen": frame.back(points_of(place))[0].tolist(),
         "saving": float(saving) * frame.unit,
         "length": float(length) * frame.unit,
     }

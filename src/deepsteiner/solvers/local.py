@@ -24,12 +24,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.options import EffortName, describe, option
-from ..core.points import Frame
 from ..core.solution import Solution
+from ..fst.select.hypergraph import Budget
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..run.monitor import Monitor
 from ..run.threads import share
 from .batches import SmallTrees
 from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
@@ -38,8 +37,8 @@ from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
 MANY = 20_000
 # Up to here a solve is one kernel call, where the list is narrow enough.
 BATCH_LIMIT = 128
-# What that call may cost: estimated steps and partitions of the dynamic programme.
-SMALL_WORK, SMALL_WIDEST = 4e5, 100_000
+# What that call may cost.
+SMALL_BUDGET = Budget(4e5, 100_000)
 # Points up to which the better efforts solve the whole list at once; beyond come regions.
 WHOLE = 12_000
 
@@ -120,11 +119,9 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
     small, solved = SmallTrees(batch.points), np.zeros(len(batch.points), dtype=np.bool_)
     share(len(solved), lambda *span: _solve_small(small, solved, options, *span))
-    for b in np.flatnonzero(~solved):
-        frame = Frame(batch.shifts[b], int(batch.exponents[b]))
-        run = Run(batch.points[b], frame, Monitor(), int(batch.seeds[b]))
-        tree = search(run, pipeline(options), None, threads=1)
-        small.put(int(b), tree.steiner, tree.edges)
+    for b in np.flatnonzero(~solved).tolist():
+        tree = search(batch.run(b), pipeline(options), None, threads=1)
+        small.put(b, tree.steiner, tree.edges)
     return small.refined()
 
 
@@ -133,4 +130,4 @@ def _solve_small(small: SmallTrees, solved: Flags, options: Options, first: int,
     from ..fst.select.search.batch_kernels import solve_span
 
     largest = pipeline(options).enumerate.largest
-    solve_span(small.points, *small.rows, solved, largest, SMALL_WORK, SMALL_WIDEST, first, last)
+    solve_span(small.points, largest, SMALL_BUDGET, small.rows, solved, first, last)

@@ -1,7 +1,21 @@
 """`mst`: the minimum spanning tree, the yardstick that every Steiner tree is measured against.
 
-Above 10,000 points a limit can stop it: a path through strips then comes back, which is a tree but
-not a minimum one, and the status says so.
+No Steiner points and no options. Up to 10,000 points Prim's algorithm looks at all pairs; beyond,
+Kruskal's algorithm takes the edges of the Delaunay triangulation, which contain a minimum spanning
+tree. There a limit can stop it: a path through strips then comes back, which is a tree but not a
+minimum one, and the status says so.
+
+Guarantee: at most 1/0.82416 = 1.2134 times as long as the shortest tree (the conjectured bound is
+2/sqrt(3) = 1.1547). Time O(n^2) up to 10,000 points, O(n log n) beyond; memory O(n).
+
+R. C. Prim, "Shortest connection networks and some generalizations", Bell System Technical Journal
+36 (1957) 1389-1401. M. I. Shamos and D. Hoey, "Closest-point problems", 16th Annual Symposium on
+Foundations of Computer Science (1975) 151-162. F. R. K. Chung and R. L. Graham, "A new bound for
+Euclidean Steiner minimal trees", Annals of the New York Academy of Sciences 440 (1985) 328-346.
+
+>>> import deepsteiner as ds
+>>> ds.solve([[0, 0], [1, 0], [0, 1], [1, 1]], "mst").length
+3.0
 """
 
 from __future__ import annotations

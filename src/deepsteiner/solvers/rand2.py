@@ -1,4 +1,22 @@
-"""`rand2`: the paper's second random baseline, Algorithm 1 with candidates drawn at random."""
+"""`rand2`: the paper's second random baseline, Algorithm 1 with candidates drawn at random.
+
+Each step adds a candidate point drawn uniformly, until the spanning tree gets longer (that point is
+taken back) or n - 2 points were added. The seed decides.
+
+Options: those of the candidates, as `greedy` explains them, and `keep_worsening`, which keeps the
+point that made the tree longer, as the indices of Algorithm 1 are printed.
+
+Guarantee: never longer than the spanning tree, unless `keep_worsening`. Time O(n) a step beside
+the list of candidates, which is O(n) to O(n^2) long; there are at most n - 2 steps.
+
+S. Wang, Y. Wang and G. Tong, "Deep-Steiner: Learning to Solve the Euclidean Steiner Tree Problem"
+(2022), arXiv:2209.09983, Rand-2.
+
+>>> import numpy as np, deepsteiner as ds
+>>> points = np.random.default_rng(0).random((20, 2))
+>>> ds.solve(points, "rand2", seed=1).length <= ds.solve(points, "mst").length
+True
+"""
 
 from __future__ import annotations
 
@@ -8,7 +26,7 @@ from ..core.options import describe, option
 from ..core.trees import tree_length
 from ..geometry.candidates import CandidateOptions
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import solve_rows
+from .batches import points_of, solve_rows
 from .greedy import BATCH_LIMIT, begin_work, check_size, grids_of, rules_of, step_record
 
 
@@ -40,7 +58,7 @@ def solve(run: Run, options: Options) -> Tree:
     n = len(run.points)
     check_size(n, options, INFO.name)
     work, rules = begin_work(run, options)
-    points, ends = work.tree.points, work.tree.ends
+    places, ends = work.tree.places, work.tree.ends
     state = new_state(run.seed)
     length, count, saving = tree_length(run.points, ends[: n - 1]), n, 0.0
     while saving >= 0.0 and count < 2 * n - 2:
@@ -49,13 +67,13 @@ def solve(run: Run, options: Options) -> Tree:
         before = ends[: count - 1].copy()
         saving = random_step(work, count, rules, state)
         if run.trace is not None:
-            run.trace.append(step_record(run.frame, points[count], saving, length - saving))
+            run.trace.append(step_record(run.frame, places[count], saving, length - saving))
         if saving >= 0.0 or options.keep_worsening:
             length, count = length - saving, count + 1
         else:
             ends[: count - 1] = before
     run.monitor.report("done", count - n, n - 2, length)
-    return Tree(points[n:count].copy(), ends[: count - 1].copy(), info={"steps": count - n})
+    return Tree(points_of(places[n:count]), ends[: count - 1].copy(), info={"steps": count - n})
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:

@@ -1,18 +1,23 @@
 """`thompson`: Steiner points inserted where edges of the spanning tree meet below 120 degrees.
 
-E. A. Thompson, "The method of minimum evolution", Annals of Human Genetics 36 (1973) 333-340,
-doi:10.1111/j.1469-1809.1973.tb00595.x. Start from the minimum spanning tree; where two edges meet
-at a terminal below 120 degrees, join their three ends by a Steiner point; relax; repeat until no
-such angle is left.
+Start from the minimum spanning tree; where two edges meet at a terminal below 120 degrees, join
+their three ends by a Steiner point; relax; repeat until no such angle is left.
 
 Choices made here: the narrowest angle of the whole tree comes first, the new point is put at once
-at the Fermat point of its three neighbours, and the joint relaxation (with the contraction of
-edges that it shrinks to nothing, and insertion where it opens new angles) follows when no angle
-below 120 degrees is left.
+at the Fermat point of its three neighbours, and the joint relaxation (which contracts edges that
+shrink to nothing, and inserts points where it opens new angles) follows when no angle below 120
+degrees is left. There are no options.
 
 Guarantee: never longer than the spanning tree; every step only shortens. Time O(n log n): a heap
 of angles over at most n - 2 insertions, then relaxations that are linear in n for the small full
 components that occur.
+
+E. A. Thompson, "The method of minimum evolution", Annals of Human Genetics 36 (1973) 333-340,
+doi:10.1111/j.1469-1809.1973.tb00595.x.
+
+>>> import deepsteiner as ds
+>>> round(ds.solve([[0, 0], [1, 0], [0, 1], [1, 1]], "thompson").length, 5)
+2.73205
 """
 
 from __future__ import annotations
@@ -21,7 +26,7 @@ from ..core.options import NoOptions as Options
 from ..core.trees import tree_length
 from ..geometry.spanning_trees import monitored_spanning_tree
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import refine_in_pieces, refined, solve_rows
+from .batches import points_of, refine_in_pieces, refined, solve_rows
 
 INFO = MethodInfo(
     name="thompson",
@@ -55,14 +60,14 @@ def solve(run: Run, options: Options) -> Tree:
         length -= saved
         if run.trace is not None and tree.size[0] > count:
             record = {
-                "chosen": run.frame.back(tree.points[count : count + 1])[0].tolist(),
+                "chosen": run.frame.back(points_of(tree.places[count]))[0].tolist(),
                 "neighbours": tree.neighbours[tree.start[count] :][:3].tolist(),
                 "saving": saved * run.frame.unit,
                 "length": length * run.frame.unit,
             }
             run.trace.append(record)
         count = int(tree.size[0])
-    steiner, edges = refine_in_pieces(run, tree.points[n:count].copy(), edges_of(tree))
+    steiner, edges = refine_in_pieces(run, points_of(tree.places[n:count]), edges_of(tree))
     return Tree(steiner, edges, info={"insertions": count - n})
 
 

@@ -58,6 +58,20 @@ class Bottlenecks(NamedTuple):
     weight: Floats
 
 
+class Claims(NamedTuple):
+    """What one kernel call says about each of B small instances.
+
+    lengths: the length of the shortest tree.
+    proven: whether that is proven. It is not where the list of FSTs is too wide for a dynamic
+        programme, or where a witness contradicts it; there is no tree then.
+    listed: the number of FSTs listed.
+    """
+
+    lengths: Floats
+    proven: Flags
+    listed: Ints
+
+
 class Budget(NamedTuple):
     """What the frontier programme may cost.
 

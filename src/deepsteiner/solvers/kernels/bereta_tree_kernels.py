@@ -6,8 +6,8 @@ import numpy as np
 
 from ...core.points import Array
 from ...geometry.refine_kernels import refine_tree
-from ...geometry.relax_component_kernels import step
-from ...geometry.relax_tree_kernels import adjacency, copy_rows
+from ...geometry.relax_component_kernels import NODE, step
+from ...geometry.relax_tree_kernels import PlacedTree, adjacency, copy_rows, gather_component
 
 ROUNDS = 50
 
@@ -21,51 +21,42 @@ def strict_tree(terminals: Array, points: Array, tree: Array, steiner: Array, ed
     angles between components alone.
     """
     n, count = terminals.shape[0], points.shape[0]
+    pending, nodes = np.full(count, True), np.empty(n + count, NODE)
+    placed = PlacedTree(terminals, points, tree, pending, nodes)
+    around = adjacency(tree, n + count - 1, n + count)
+    own, members = np.empty(n + count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    names, local = np.empty(n + count, dtype=np.int64), np.empty((n + count, 2), dtype=np.int64)
     total, row = n, 0
-    start, incident = adjacency(tree, n + count - 1, n + count)
-    for e in range(n + count - 1):
-        if tree[e, 0] < n and tree[e, 1] < n:
-            edges[row, 0], edges[row, 1] = tree[e, 0], tree[e, 1]
-            row += 1
-    seen = np.zeros(n + count, dtype=np.bool_)
-    # The component: its leaves (terminals), its Steiner points, and its edges between them, in
-    # which leaf k is ~k.
-    leaves, members = np.empty(n + count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    local = np.empty((n + count, 2), dtype=np.int64)
-    for first in range(n, n + count):
-        if seen[first]:
-            continue
-        seen[first] = True
-        members[0] = first
-        links, size, used, i = 0, 1, 0, 0
-        while i < size:
-            v = members[i]
-            for k in range(start[v], start[v + 1]):
-                other = tree[incident[k], 0] + tree[incident[k], 1] - v
-                if other < n:
-                    leaves[links] = other
-                    local[used, 0], local[used, 1] = ~links, i
-                    links += 1
-                    used += 1
-                elif not seen[other]:
-                    seen[other] = True
-                    members[size] = other
-                    local[used, 0], local[used, 1] = i, size
-                    size += 1
-                    used += 1
-            i += 1
-        for e in range(used):
-            for end in range(2):
-                k = local[e, end]
-                local[e, end] = ~k if k < 0 else links + k
-        fresh, fresh_edges, _ = refine_tree(
-            terminals[leaves[:links]], points[members[:size] - n], local[:used], ROUNDS
-        )
-        copy_rows(fresh, steiner[total - n :], fresh.shape[0])
-        for e in range(fresh_edges.shape[0]):
-            for end in range(2):
-                v = fresh_edges[e, end]
-                edges[row, end] = leaves[v] if v < links else total + v - links
-            row += 1
-        total += fresh.shape[0]
+    for terminal in range(n):
+        for k in range(around.start[terminal], around.start[terminal + 1]):
+            first = tree[around.incident[k], 0] + tree[around.incident[k], 1] - terminal
+            if terminal < first < n:
+                edges[row, 0], edges[row, 1] = terminal, first
+                row += 1
+            if first < n or not pending[first - n]:
+                continue
+            size, _ = gather_component(placed, around, terminal, first)
+            leaves = inner = 0
+            for i in range(size):
+                v = nodes[i].vertex
+                if v < n:
+                    own[leaves], names[i] = v, leaves
+                    leaves += 1
+                else:
+                    members[inner], names[i] = v - n, inner
+                    inner += 1
+                    pending[v - n] = False
+            for i in range(1, size):
+                for end, j in enumerate((i, nodes[i].parent)):
+                    local[i - 1, end] = names[j] if nodes[j].fixed else leaves + names[j]
+            fresh, links, _ = refine_tree(
+                terminals[own[:leaves]], points[members[:inner]], local[: size - 1], ROUNDS
+            )
+            copy_rows(fresh, steiner[total - n :], fresh.shape[0])
+            for e in range(links.shape[0]):
+                for end in range(2):
+                    v = links[e, end]
+                    edges[row, end] = own[v] if v < leaves else total + v - leaves
+                row += 1
+            total += fresh.shape[0]
     return int(total)

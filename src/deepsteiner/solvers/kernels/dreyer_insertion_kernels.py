@@ -7,9 +7,10 @@ from numba import njit
 
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
-from ...geometry.spanning_kernels import prim
+from ...geometry.spanning_kernels import spanning_tree
+from ...geometry.vector_kernels import cosine
 from ...run.method import TreeRows
-from .slot_kernels import NARROW, SlotTree, cosine, distance, edges_of, insert, put_tree, slots_of
+from .slot_kernels import NARROW, SlotTree, insert, put_slots, slots_of
 
 # How far into the angle a new point is put, as a share of the shorter edge: it belongs on top of
 # the vertex, but edges need a direction.
@@ -20,23 +21,19 @@ NUDGE = 1e-3
 def beside(tree: SlotTree, v: int, i: int) -> int:
     """Return the slot at v whose edge makes the smallest angle with slot i, or -1 from 120 on."""
     best, slot = NARROW, -1
+    places, near = tree.places, tree.neighbours
     for j in range(tree.start[v], tree.start[v] + tree.degree[v]):
-        value = cosine(tree.points, v, tree.neighbours[i], tree.neighbours[j])
+        value = cosine(places[v], places[near[i]], places[near[j]])
         if j != i and value > best:
             best, slot = value, j
     return slot
 
 
 @njit(cache=True)
-def _inside(points: Array, v: int, x: int, z: int) -> tuple[float, float]:
+def _inside(v: complex, x: complex, z: complex) -> complex:
     """Return a place just inside the angle xvz."""
-    here_x, here_y = points[v, 0], points[v, 1]
-    to_x, to_z = distance(points, x, here_x, here_y), distance(points, z, here_x, here_y)
-    step = NUDGE * min(to_x, to_z)
-    return (
-        here_x + step * ((points[x, 0] - here_x) / to_x + (points[z, 0] - here_x) / to_z),
-        here_y + step * ((points[x, 1] - here_y) / to_x + (points[z, 1] - here_y) / to_z),
-    )
+    to_x, to_z = abs(x - v), abs(z - v)
+    return v + NUDGE * min(to_x, to_z) * ((x - v) / to_x + (z - v) / to_z)
 
 
 @njit(cache=True)
@@ -53,8 +50,8 @@ def insert_along(tree: SlotTree, edges: Array) -> None:
                 if tree.neighbours[i] == x:  # no Steiner point took this edge yet
                     j = beside(tree, v, i)
                     if j >= 0:
-                        px, py = _inside(tree.points, v, x, tree.neighbours[j])
-                        insert(tree, v, i, j, px, py)
+                        z = tree.places[tree.neighbours[j]]
+                        insert(tree, v, i, j, _inside(tree.places[v], tree.places[x], z))
                     break
 
 
@@ -68,11 +65,8 @@ def longest_first(points: Array, edges: Array) -> Array:
 @njit(cache=True, nogil=True)
 def insert_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
     """Run the insertion heuristic on instances first..last; write their trees."""
-    n = terminals.shape[1]
-    edges = np.empty((n - 1, 2), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], edges)
-        ordered = longest_first(terminals[b], edges)
-        tree = slots_of(terminals[b], ordered)
-        insert_along(tree, ordered)
-        put_tree(tree.points, tree.size[0], edges_of(tree), rows, b)
+        edges = longest_first(terminals[b], spanning_tree(terminals[b]))
+        tree = slots_of(terminals[b], edges)
+        insert_along(tree, edges)
+        put_slots(rows, b, tree)

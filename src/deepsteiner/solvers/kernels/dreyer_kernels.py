@@ -9,10 +9,10 @@ from numba import njit
 
 from ...core.points import Array
 from ...geometry.relax_component_kernels import NODE, solve_component
-from ...geometry.relax_tree_kernels import copy_rows
-from ...geometry.spanning_kernels import prim
+from ...geometry.relax_tree_kernels import put_tree
+from ...geometry.spanning_kernels import spanning_tree
+from ...geometry.vector_kernels import fermat_point, points_of, with_room
 from ...run.method import TreeRows
-from .slot_kernels import distance, fermat_point, put_tree
 from .walk_kernels import Walk, breadth_first
 
 # How far from a nearby terminal, in edges, an edge is still tried.
@@ -26,8 +26,8 @@ class HalfEdgeTree(NamedTuple):
 
     Attributes
     ----------
-    points
-        (2n, 2) terminals 0..n-1, Steiner points from n on.
+    places
+        (2n,) terminals 0..n-1, Steiner points from n on, as complex numbers.
     ends
         (2n, 2) the two ends of each edge.
     head, after
@@ -41,7 +41,7 @@ class HalfEdgeTree(NamedTuple):
         The full component at work, as NODE records, and the edge from each to its parent.
     """
 
-    points: Array
+    places: Array
     ends: Array
     head: Array
     after: Array
@@ -58,15 +58,14 @@ class Joint(NamedTuple):
     ----------
     growth
         By how much the tree gets longer; infinite where it cannot be.
-    x, y
+    place
         The point.
     corner
         Whether the point is the edge's first end (0), the second (1), t itself (2) or none (-1).
     """
 
     growth: float
-    x: float
-    y: float
+    place: complex
     corner: int
 
 
@@ -74,14 +73,13 @@ class Joint(NamedTuple):
 def begin(terminals: Array, order: Array) -> HalfEdgeTree:
     """Return the tree of the first two terminals."""
     n = terminals.shape[0]
-    points = np.empty((2 * n, 2))
-    copy_rows(terminals, points, n)
+    places = with_room(terminals, 2 * n)
     ends = np.empty((2 * n, 2), dtype=np.int64)
     head, after = np.full(2 * n, -1, dtype=np.int64), np.full(4 * n, -1, dtype=np.int64)
     sizes = np.array([n, 0], dtype=np.int64)
     marks = np.full(2 * n, -1, dtype=np.int64)
     nodes, via = np.empty(2 * n, NODE), np.empty(2 * n, dtype=np.int64)
-    tree = HalfEdgeTree(points, ends, head, after, sizes, marks, nodes, via)
+    tree = HalfEdgeTree(places, ends, head, after, sizes, marks, nodes, via)
     add_edge(tree, order[0], order[1])
     return tree
 
@@ -114,45 +112,41 @@ def move_end(tree: HalfEdgeTree, half: int, new: int) -> None:
 
 
 @njit(cache=True)
-def estimate(points: Array, n: int, ends: Array, e: int, t: int) -> Joint:
+def estimate(tree: HalfEdgeTree, n: int, e: int, t: int) -> Joint:
     """Return how t joins edge e.
 
     A point on top of a Steiner point would give it degree 4: the growth is then infinite, since
     another edge there does better.
     """
-    u, v = ends[e, 0], ends[e, 1]
-    x, y, corner = fermat_point(points, u, v, t)
+    places, u, v = tree.places, tree.ends[e, 0], tree.ends[e, 1]
+    place, corner = fermat_point(places[u], places[v], places[t])
     if (corner == 0 and u >= n) or (corner == 1 and v >= n):
-        return Joint(np.inf, x, y, corner)
-    growth = -distance(points, u, points[v, 0], points[v, 1])
+        return Joint(np.inf, place, corner)
+    growth = -abs(places[u] - places[v])
     for w in (u, v, t):
-        growth += distance(points, w, x, y)
-    return Joint(growth, x, y, corner)
+        growth += abs(places[w] - place)
+    return Joint(growth, place, corner)
 
 
 @njit(cache=True)
-def gather(tree: HalfEdgeTree, n: int, e: int, t: int, x: float, y: float) -> tuple[int, float]:
-    """Fill `nodes` with the full component that t joins through a point (x, y) on edge e.
+def gather(tree: HalfEdgeTree, n: int, e: int, t: int, place: complex) -> tuple[int, float]:
+    """Fill `nodes` with the full component that t joins through a point at `place` on edge e.
 
     Returns (node count, length of the component without t). via[i] is the edge to the parent.
     """
-    points, ends, head, after, _, _, nodes, via = tree
+    places, ends, head, after, _, _, nodes, via = tree
     u, v = ends[e, 0], ends[e, 1]
-    for i, vertex in enumerate((t, -1, u, v)):
-        nodes[i].vertex = vertex
-        nodes[i].parent = -1 if i == 0 else (0 if i == 1 else 1)
-        nodes[i].fixed = 1 if i == 0 else 0
-        via[i] = e
-    nodes[0].x, nodes[0].y = points[t, 0], points[t, 1]
-    nodes[1].x, nodes[1].y = x, y
+    for i, (vertex, parent) in enumerate(((t, -1), (-1, 0), (u, 1), (v, 1))):
+        nodes[i].vertex, nodes[i].parent, nodes[i].fixed, via[i] = vertex, parent, i == 0, e
+    nodes[0].place, nodes[1].place = places[t], place
     nodes[1].first, nodes[1].second = 2, 3
-    length = distance(points, u, points[v, 0], points[v, 1])
+    length = abs(places[u] - places[v])
     count = 4
     i = 2
     while i < count:
         vertex = nodes[i].vertex
-        nodes[i].x, nodes[i].y = points[vertex, 0], points[vertex, 1]
-        nodes[i].fixed = 1 if vertex < n else 0
+        nodes[i].place = places[vertex]
+        nodes[i].fixed = vertex < n
         nodes[i].first, nodes[i].second = count, count + 1
         half = head[vertex] if vertex >= n else -1
         while half >= 0:
@@ -160,7 +154,7 @@ def gather(tree: HalfEdgeTree, n: int, e: int, t: int, x: float, y: float) -> tu
                 other = ends[half // 2, 1 - half % 2]
                 nodes[count].vertex, nodes[count].parent = other, i
                 via[count] = half // 2
-                length += distance(points, vertex, points[other, 0], points[other, 1])
+                length += abs(places[vertex] - places[other])
                 count += 1
             half = after[half]
         i += 1
@@ -213,30 +207,23 @@ def grow(tree: HalfEdgeTree, walk: Walk, near: Array, first: int, last: int) -> 
 
     near[t] lists terminals close to t; with no column every edge of the tree is tried.
     """
-    points, ends = tree.points, tree.ends
-    n = walk.order.shape[0]
-    total = 0.0
+    n, every, total = walk.order.shape[0], near.shape[1] == 0, 0.0
     listed = np.empty((2 * n, 2), dtype=np.int64)
     best, rows = np.empty(TRIES), np.empty(TRIES, dtype=np.int64)
     for t in walk.order[first:last]:
         p = walk.parent[t]
         best[:], rows[:] = np.inf, -1
-        if near.shape[1] == 0:
-            for e in range(tree.sizes[1]):
-                _rank(best, rows, estimate(points, n, ends, e, t).growth, e)
-        else:
-            for i in range(_near_edges(tree, near[t], p, t, listed)):
-                e = listed[i, 0] // 2
-                _rank(best, rows, estimate(points, n, ends, e, t).growth, e)
+        for i in range(tree.sizes[1] if every else _near_edges(tree, near[t], p, t, listed)):
+            e = i if every else listed[i, 0] // 2
+            _rank(best, rows, estimate(tree, n, e, t).growth, e)
         # The spanning tree's own edge is always possible.
-        least = distance(points, t, points[p, 0], points[p, 1])
-        chosen = -1
+        least, chosen = abs(tree.places[t] - tree.places[p]), -1
         for i in range(TRIES):
             if rows[i] < 0:
                 break
-            growth, x, y, corner = estimate(points, n, ends, rows[i], t)
+            growth, place, corner = estimate(tree, n, rows[i], t)
             if corner < 0:
-                size, before = gather(tree, n, rows[i], t, x, y)
+                size, before = gather(tree, n, rows[i], t, place)
                 growth = solve_component(tree.nodes, size, True).length - before
             if growth < least:
                 least, chosen = growth, rows[i]
@@ -251,24 +238,22 @@ def _join(tree: HalfEdgeTree, n: int, e: int, t: int, p: int) -> None:
     if e < 0:
         add_edge(tree, p, t)
         return
-    points, nodes = tree.points, tree.nodes
-    _, x, y, corner = estimate(points, n, tree.ends, e, t)
-    v = tree.ends[e, 1]
+    nodes, v = tree.nodes, tree.ends[e, 1]
+    _, place, corner = estimate(tree, n, e, t)
     if corner in (0, 1):
         add_edge(tree, tree.ends[e, corner], t)
     elif corner == 2:
         move_end(tree, 2 * e + 1, t)
         add_edge(tree, t, v)
     else:
-        size, _ = gather(tree, n, e, t, x, y)
+        size, _ = gather(tree, n, e, t, place)
         solve_component(nodes, size, True)
         s = tree.sizes[0]
         tree.sizes[0] = s + 1
         nodes[1].vertex = s
         for i in range(size):
             if nodes[i].fixed == 0:
-                points[nodes[i].vertex, 0] = nodes[i].best_x
-                points[nodes[i].vertex, 1] = nodes[i].best_y
+                tree.places[nodes[i].vertex] = nodes[i].best
         move_end(tree, 2 * e + 1, s)
         add_edge(tree, s, v)
         add_edge(tree, s, t)
@@ -278,11 +263,10 @@ def _join(tree: HalfEdgeTree, n: int, e: int, t: int, p: int) -> None:
 def grow_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
     """Run the incremental heuristic on instances first..last; write their trees."""
     n = terminals.shape[1]
-    edges = np.empty((n - 1, 2), dtype=np.int64)
     near = np.empty((n, 0), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], edges)
-        walk = breadth_first(edges)
+        walk = breadth_first(spanning_tree(terminals[b]))
         tree = begin(terminals[b], walk.order)
         grow(tree, walk, near, 2, n)
-        put_tree(tree.points, tree.sizes[0], tree.ends, rows, b)
+        size, count = tree.sizes
+        put_tree(rows, b, points_of(tree.places[n:size]), tree.ends[:count])

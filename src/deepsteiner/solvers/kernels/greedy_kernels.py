@@ -8,7 +8,6 @@ out on top.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -27,9 +26,10 @@ from ...geometry.growing_tree_kernels import (
     new_vicinity,
 )
 from ...geometry.relax_component_kernels import step
-from ...geometry.spanning_kernels import heaviest_between, prim
+from ...geometry.relax_tree_kernels import put_tree
+from ...geometry.spanning_kernels import heaviest_between, spanning_tree
+from ...geometry.vector_kernels import norm, points_of, with_room
 from ...run.method import TreeRows
-from .slot_kernels import put_tree
 
 MST, KNN, ALL, GRID = 0, 1, 2, 3
 # A saving below this share of the frame is rounding, not progress.
@@ -87,18 +87,12 @@ def begin(terminals: Array, edges: Array, rules: Rules, grid: Array) -> Work:
     `grid` holds the candidates where they are a grid.
     """
     most = 2 * terminals.shape[0]
-    pair_count = 1
-    if rules.kind == MST:
-        pair_count = most
-    elif rules.kind == KNN:
-        pair_count = most * rules.k_near
-    elif rules.kind == ALL:
-        pair_count = most * (most - 1) // 2
+    pair_count = (most, most * rules.k_near, most * (most - 1) // 2, 1)[rules.kind]
     return Work(
         begin_tree(terminals, edges, most),
         new_vicinity(most),
         np.empty((pair_count, 2), dtype=np.int64),
-        grid.copy() if rules.kind == GRID else np.empty((pair_count * 2 * rules.k_star, 2)),
+        with_room(grid, grid.shape[0] if rules.kind == GRID else pair_count * 2 * rules.k_star),
         np.empty(most),
         np.full(most, -1),
         np.zeros(most, dtype=np.bool_),
@@ -107,11 +101,11 @@ def begin(terminals: Array, edges: Array, rules: Rules, grid: Array) -> Work:
 
 @step
 def _saving(
-    tree: GrowingTree, around: Vicinity, count: int, pool_size: int, x: float, y: float
+    tree: GrowingTree, around: Vicinity, count: int, pool_size: int, place: complex
 ) -> float:
-    """Return by how much the spanning tree gets shorter when (x, y) joins the points."""
+    """Return by how much the spanning tree gets shorter when a place joins the points."""
     reach = tree.weight[tree.order[count - 2]]
-    found = near_points(tree.points, around, pool_size, x, y, reach)
+    found = near_points(tree.places, around, pool_size, place, reach)
     return attach(tree, around, found)[1]
 
 
@@ -123,7 +117,7 @@ def _best_of_edge(work: Work, count: int, edge: int, k_star: int) -> tuple[float
     # Some row is always named: an edge of length zero has candidates, but none that saves.
     best, best_row = -np.inf, edge * 2 * k_star
     for row in range(edge * 2 * k_star, (edge + 1) * 2 * k_star):
-        value = _saving(tree, around, count, pool_size, candidates[row, 0], candidates[row, 1])
+        value = _saving(tree, around, count, pool_size, candidates[row])
         if value > best:
             best, best_row = value, row
     return best, best_row, 2 * k_star * pool_size
@@ -136,16 +130,14 @@ def _pool_of_edge(tree: GrowingTree, pool: Array, count: int, edge: int) -> int:
     A candidate c is within |ab| / 2 of the midpoint and within |ab| of a; it joins u only where
     |cu| is less than |ca| or than the heaviest edge between a and u.
     """
-    points, ends, weight, order, up, rank, _, _ = tree
+    places, ends, weight, order, up, rank, _, _ = tree
     a, b = ends[edge, 0], ends[edge, 1]
-    x, y = 0.5 * (points[a, 0] + points[b, 0]), 0.5 * (points[a, 1] + points[b, 1])
-    half = 0.5 * weight[edge]
+    middle, half = 0.5 * (places[a] + places[b]), 0.5 * weight[edge]
     reach = weight[order[count - 2]] + half
     kept = 0
-    for k in range(gather(tree, count, x, y, reach, pool)):
+    for k in range(gather(tree, count, middle, reach, pool)):
         u = pool[k]
-        dx, dy = points[u, 0] - x, points[u, 1] - y
-        distance = math.sqrt(dx * dx + dy * dy)
+        distance = norm(places[u] - middle)
         if distance >= reach:
             continue
         heaviest = heaviest_between(a, u, up, rank)
@@ -165,7 +157,7 @@ def _best_of_all(work: Work, count: int, search: Array, budget: int) -> bool:
     first, number = int(search[NEXT]), int(search[LISTED])
     last = min(number, first + max(1, budget // (4 * count)))
     for row in range(first, last):
-        value = _saving(tree, around, count, count, candidates[row, 0], candidates[row, 1])
+        value = _saving(tree, around, count, count, candidates[row])
         if value > search[SAVING]:
             search[SAVING], search[ROW] = value, row
     search[NEXT] = last
@@ -193,7 +185,7 @@ def _best_over_tree_edges(work: Work, count: int, k_star: int, search: Array, bu
             return True
         if best_row[top] < 0:
             out = work.candidates[top * 2 * k_star : (top + 1) * 2 * k_star]
-            arc_points(work.tree.points, work.tree.ends[top : top + 1], 1, k_star, out)
+            arc_points(work.tree.places, work.tree.ends[top : top + 1], 1, k_star, out)
         value, row, cost = _best_of_edge(work, count, top, k_star)
         best_saving[top], best_row[top], fresh[top] = value, row, True
         budget -= count + cost
@@ -203,16 +195,16 @@ def _best_over_tree_edges(work: Work, count: int, k_star: int, search: Array, bu
 @njit(cache=True)
 def list_candidates(work: Work, count: int, rules: Rules) -> int:
     """Write the candidates of the current points (GRID: they are there); return how many."""
-    points, pairs = work.tree.points, work.pairs
+    places, pairs = work.tree.places, work.pairs
     if rules.kind == GRID:
         return int(work.candidates.shape[0])
     if rules.kind == MST:
         pairs, number = work.tree.ends, count - 1
     elif rules.kind == KNN:
-        number = neighbour_pairs(points, count, rules.k_near, pairs)
+        number = neighbour_pairs(places, count, rules.k_near, pairs)
     else:
         number = all_pairs(count, pairs)
-    arc_points(points, pairs, number, rules.k_star, work.candidates)
+    arc_points(places, pairs, number, rules.k_star, work.candidates)
     return number * 2 * rules.k_star
 
 
@@ -239,20 +231,25 @@ def best_candidate(work: Work, count: int, rules: Rules, search: Array, budget: 
 
 
 @njit(cache=True)
-def add(work: Work, count: int, x: float, y: float) -> float:
-    """Add (x, y) to the points; return the saving, and note which edges must be tried again."""
-    points, ends, weight, order = work.tree[:4]
-    changed, saved = add_point(work.tree, work.around, count, x, y)
+def add(work: Work, count: int, place: complex) -> float:
+    """Add a place to the points; return the saving, and note which edges must be tried again."""
+    places, ends, weight, order = work.tree[:4]
+    changed, saved = add_point(work.tree, work.around, count, place)
     reach = weight[order[count - 1]]
     for e in range(count):
         work.fresh[e] = False
-        dx = 0.5 * (points[ends[e, 0], 0] + points[ends[e, 1], 0]) - x
-        dy = 0.5 * (points[ends[e, 0], 1] + points[ends[e, 1], 1]) - y
-        if math.sqrt(dx * dx + dy * dy) < reach + 0.5 * weight[e]:
+        middle = 0.5 * (places[ends[e, 0]] + places[ends[e, 1]])
+        if norm(middle - place) < reach + 0.5 * weight[e]:
             work.best_saving[e] = np.inf  # within reach of the new point it may have grown
     for e in changed:
         work.best_row[e] = -1  # a new edge: its arcs are not made yet
     return saved
+
+
+@njit(cache=True)
+def put_grown(rows: TreeRows, b: int, tree: GrowingTree, count: int) -> None:
+    """Write the tree of instance b, which has `count` points."""
+    put_tree(rows, b, points_of(tree.places[rows.steiner.shape[1] : count]), tree.ends[: count - 1])
 
 
 @njit(cache=True, nogil=True)
@@ -261,17 +258,14 @@ def solve_batch(
 ) -> None:
     """Run greedy to its end on instances first..last; write their trees."""
     n = terminals.shape[1]
-    edges = np.empty((n - 1, 2), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], edges)
-        work = begin(terminals[b], edges, rules, grids[b])
+        work = begin(terminals[b], spanning_tree(terminals[b]), rules, grids[b])
         count = n
         while count < 2 * n - 2:
             search = new_search()
             best_candidate(work, count, rules, search, UNLIMITED)
             if not search[SAVING] > LEAST_SAVING:
                 break
-            place = work.candidates[int(search[ROW])]
-            add(work, count, place[0], place[1])
+            add(work, count, work.candidates[int(search[ROW])])
             count += 1
-        put_tree(work.tree.points, count, work.tree.ends, rows, b)
+        put_grown(rows, b, work.tree, count)

@@ -10,10 +10,9 @@ from numba import njit
 from ...core.points import Array
 from ...geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from ...geometry.relax_tree_kernels import copy_rows
-from ...geometry.spanning_kernels import prim
+from ...geometry.spanning_kernels import prim, spanning_tree
 from ...run.method import TreeRows
-from .greedy_kernels import Rules, Work, add, begin, list_candidates
-from .slot_kernels import put_tree
+from .greedy_kernels import Rules, Work, add, begin, list_candidates, put_grown
 
 
 @njit(cache=True)
@@ -65,8 +64,7 @@ def rand1_batch(
 @njit(cache=True)
 def random_step(work: Work, count: int, rules: Rules, state: Array) -> float:
     """Add one candidate drawn uniformly; return the saving (negative: the tree got longer)."""
-    place = work.candidates[next_below(state, list_candidates(work, count, rules))]
-    return add(work, count, place[0], place[1])
+    return add(work, count, work.candidates[next_below(state, list_candidates(work, count, rules))])
 
 
 @njit(cache=True, nogil=True)
@@ -76,10 +74,8 @@ def rand2_batch(
 ) -> None:  # fmt: skip
     """Run Algorithm 1 with random choices on instances first..last."""
     n = terminals.shape[1]
-    edges = np.empty((n - 1, 2), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], edges)
-        work = begin(terminals[b], edges, rules, grids[b])
+        work = begin(terminals[b], spanning_tree(terminals[b]), rules, grids[b])
         ends, state = work.tree.ends, new_state(seeds[b])
         count, saved = n, 0.0
         while saved >= 0.0 and count < 2 * n - 2:
@@ -89,4 +85,4 @@ def rand2_batch(
                 count += 1
             else:
                 ends[: count - 1] = before
-        put_tree(work.tree.points, count, ends, rows, b)
+        put_grown(rows, b, work.tree, count)

@@ -1,4 +1,4 @@
-"""A tree under insertion: Fermat points, angles, and Steiner points put between two edges.
+"""A tree under insertion: Steiner points put between two edges that meet at a vertex.
 
 Replacing two edges at a vertex by one never raises a degree, so the slots that the spanning tree
 needs, and three for each Steiner point, are enough.
@@ -6,7 +6,6 @@ needs, and three for each Steiner point, are enough.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,8 @@ from numba import njit
 
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
-from ...geometry.relax_tree_kernels import copy_rows
+from ...geometry.relax_tree_kernels import adjacency, put_tree
+from ...geometry.vector_kernels import points_of, with_room
 from ...run.method import TreeRows
 
 # Two edges meet below 120 degrees where the cosine exceeds that of 120 degrees by this much.
@@ -27,15 +27,15 @@ class SlotTree(NamedTuple):
 
     Attributes
     ----------
-    points
-        (2n, 2) terminals, then Steiner points.
+    places
+        (2n,) terminals, then Steiner points, as complex numbers.
     start, degree, neighbours
         Vertex v keeps its neighbours in neighbours[start[v] : start[v] + degree[v]].
     size
         (1,) number of points in use.
     """
 
-    points: Array
+    places: Array
     start: Array
     degree: Array
     neighbours: Array
@@ -43,76 +43,28 @@ class SlotTree(NamedTuple):
 
 
 @njit(cache=True)
-def fermat_point(points: Array, a: int, b: int, c: int) -> tuple[float, float, int]:
-    """Return (x, y, corner): the point with the least sum of distances to points a, b and c.
-
-    `corner` is 0, 1 or 2 where the point is that corner (its angle is 120 degrees or more), else
-    -1. The point lies on the Simpson line from c to the equilateral point of ab, opposite c.
-    """
-    ax, ay, bx, by = points[a, 0], points[a, 1], points[b, 0], points[b, 1]
-    cx, cy = points[c, 0], points[c, 1]
-    px, py, qx, qy, rx, ry = ax - cx, ay - cy, bx - ax, by - ay, cx - bx, cy - by
-    p, q, r = math.hypot(px, py), math.hypot(qx, qy), math.hypot(rx, ry)
-    if px * qx + py * qy >= 0.5 * p * q:
-        return ax, ay, 0
-    if qx * rx + qy * ry >= 0.5 * q * r:
-        return bx, by, 1
-    if rx * px + ry * py >= 0.5 * r * p:
-        return cx, cy, 2
-    side = 1.0 if qx * ry - qy * rx > 0.0 else -1.0
-    height = -0.5 * math.sqrt(3.0) * side
-    # The equilateral point and the circle's centre, both seen from the middle of ab.
-    ex, ey = -height * qy, height * qx
-    mx, my = 0.5 * (ax + bx), 0.5 * (ay + by)
-    dx, dy = cx - mx - ex, cy - my - ey
-    share = -4.0 / 3.0 * (ex * dx + ey * dy) / (dx * dx + dy * dy)
-    return mx + ex + share * dx, my + ey + share * dy, -1
-
-
-@njit(cache=True)
-def distance(points: Array, v: int, x: float, y: float) -> float:
-    """Return how far point v is from (x, y)."""
-    return math.hypot(points[v, 0] - x, points[v, 1] - y)
-
-
-@njit(cache=True)
-def cosine(points: Array, v: int, a: int, b: int) -> float:
-    """Return the cosine of the angle avb; -1 where an edge of length zero has no direction."""
-    ax, ay = points[a, 0] - points[v, 0], points[a, 1] - points[v, 1]
-    bx, by = points[b, 0] - points[v, 0], points[b, 1] - points[v, 1]
-    scale = math.hypot(ax, ay) * math.hypot(bx, by)
-    return (ax * bx + ay * by) / scale if scale > 0.0 else -1.0
-
-
-@njit(cache=True)
 def slots_of(terminals: Array, edges: Array) -> SlotTree:
     """Return a spanning tree of the terminals in slots."""
     n = terminals.shape[0]
-    points = np.empty((2 * n, 2))
-    copy_rows(terminals, points, n)
-    start, degree = np.zeros(2 * n, dtype=np.int64), np.zeros(2 * n, dtype=np.int64)
-    for e in range(n - 1):
-        degree[edges[e, 0]] += 1
-        degree[edges[e, 1]] += 1
-    for v in range(1, 2 * n):
-        start[v] = start[v - 1] + (degree[v - 1] if v <= n else 3)
-    neighbours = np.empty(2 * (n - 1) + 3 * n, dtype=np.int64)
-    degree[:n] = 0
-    for e in range(n - 1):
-        for end in range(2):
-            v = edges[e, end]
-            neighbours[start[v] + degree[v]] = edges[e, 1 - end]
-            degree[v] += 1
-    return SlotTree(points, start, degree, neighbours, np.full(1, n))
+    around = adjacency(edges, n - 1, n)
+    start, neighbours = 3 * np.arange(2 * n) - n - 2, np.empty(5 * n - 2, dtype=np.int64)
+    start[: n + 1] = around.start[: n + 1]
+    degree = np.zeros(2 * n, dtype=np.int64)
+    for v in range(n):
+        degree[v] = start[v + 1] - start[v]
+        for k in range(start[v], start[v + 1]):
+            e = around.incident[k]
+            neighbours[k] = edges[e, 0] + edges[e, 1] - v
+    return SlotTree(with_room(terminals, 2 * n), start, degree, neighbours, np.full(1, n))
 
 
 @step
-def insert(tree: SlotTree, v: int, i: int, j: int, x: float, y: float) -> None:
-    """Join v and its neighbours in slots i and j by a new Steiner point at (x, y)."""
-    points, start, degree, neighbours, size = tree
+def insert(tree: SlotTree, v: int, i: int, j: int, place: complex) -> None:
+    """Join v and its neighbours in slots i and j by a new Steiner point."""
+    places, start, degree, neighbours, size = tree
     new, a, b = size[0], neighbours[i], neighbours[j]
     size[0] += 1
-    points[new, 0], points[new, 1] = x, y
+    places[new] = place
     neighbours[i] = new
     neighbours[j] = neighbours[start[v] + degree[v] - 1]
     degree[v] -= 1
@@ -139,9 +91,7 @@ def edges_of(tree: SlotTree) -> Array:
 
 
 @njit(cache=True)
-def put_tree(points: Array, size: int, edges: Array, rows: TreeRows, b: int) -> None:
-    """Write instance b's tree: `size` points, terminals first, and its edges."""
-    n = rows.steiner.shape[1]
-    rows.sizes[b] = size
-    copy_rows(points[n:], rows.steiner[b], size - n)
-    copy_rows(edges, rows.edges[b], size - 1)
+def put_slots(rows: TreeRows, b: int, tree: SlotTree) -> None:
+    """Write the tree of instance b."""
+    steiner = tree.places[rows.steiner.shape[1] : tree.size[0]]
+    put_tree(rows, b, points_of(steiner), edges_of(tree))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -12,15 +11,17 @@ from ...core.points import Array
 from ...core.tree_kernels import find
 from ...geometry.gift_wrapping_kernels import triangulate
 from ...geometry.relax_tree_kernels import Adjacency, adjacency
-from ...geometry.spanning_kernels import prim
+from ...geometry.spanning_kernels import spanning_tree
+from ...geometry.vector_kernels import ROOT3, cross, dot, fermat_point, places_of
 from ...run.method import TreeRows
-from .slot_kernels import distance, fermat_point
 
 # A rebuilt tree may differ by this share from its Simpson line.
 AGREES = 1e-9
 # An edge below this share of the whole is none: its Steiner point is a terminal, or the other one.
 SHORTEST = 1e-9
-ROOT3 = math.sqrt(3.0)
+
+Corners = tuple[int, int, int, int]
+Pair = tuple[complex, complex]
 
 
 class SmallTrees(NamedTuple):
@@ -32,7 +33,7 @@ class SmallTrees(NamedTuple):
         (m, 4), the fourth -1 where there are three. With four terminals a, b, c, d the first
         Steiner point joins a and b, the second c and d.
     places
-        (m, 4), the x, y of one or two Steiner points.
+        (m, 2), one or two Steiner points as complex numbers.
     lengths
         (m,) lengths of the trees.
     replaced
@@ -46,118 +47,109 @@ class SmallTrees(NamedTuple):
 
 
 @njit(cache=True)
-def _equilateral(points: Array, a: int, b: int, away: int) -> tuple[float, float, float, float]:
+def _equilateral(a: complex, b: complex, away: complex) -> tuple[complex, complex]:
     """Return the equilateral point of ab on the side away from a point, and the circle's centre."""
-    ax, ay = points[a, 0], points[a, 1]
-    dx, dy = points[b, 0] - ax, points[b, 1] - ay
-    side = dx * (points[away, 1] - ay) - dy * (points[away, 0] - ax)
-    height = -0.5 * ROOT3 if side > 0.0 else 0.5 * ROOT3
-    mx, my = ax + 0.5 * dx, ay + 0.5 * dy
-    return mx - height * dy, my + height * dx, mx - height * dy / 3.0, my + height * dx / 3.0
+    height = -0.5 * ROOT3 if cross(b - a, away - a) > 0.0 else 0.5 * ROOT3
+    middle, apex = a + 0.5 * (b - a), (b - a) * complex(0.0, height)
+    return middle + apex, middle + apex / 3.0
 
 
 @njit(cache=True)
-def four_tree(points: Array, a: int, b: int, c: int, d: int, place: Array) -> float:
-    """Return the length of the full Steiner tree ab|cd, or infinity where there is none.
+def four_tree(a: complex, b: complex, c: complex, d: complex) -> tuple[float, complex, complex]:
+    """Return the length of the full Steiner tree ab|cd and its two Steiner points.
 
-    Its two Steiner points lie where the line between the equilateral points of ab and of cd meets
-    the two circles; the tree exists when it, rebuilt, is as long as that line.
+    They lie where the line between the equilateral points of ab and of cd meets the two circles;
+    the tree exists when it, rebuilt, is as long as that line. The length is infinite where there is
+    none.
     """
-    ex, ey, ox, oy = _equilateral(points, a, b, c)
-    fx, fy, qx, qy = _equilateral(points, c, d, a)
-    dx, dy = fx - ex, fy - ey
-    line = math.hypot(dx, dy)
+    e, e_centre = _equilateral(a, b, c)
+    f, f_centre = _equilateral(c, d, a)
+    way = f - e
+    line = abs(way)
     if line == 0.0:
-        return np.inf
-    one = 2.0 * ((ox - ex) * dx + (oy - ey) * dy) / (line * line)
-    two = 2.0 * ((qx - fx) * dx + (qy - fy) * dy) / (line * line)
-    sx, sy, tx, ty = ex + one * dx, ey + one * dy, fx + two * dx, fy + two * dy
-    to_a, to_b = distance(points, a, sx, sy), distance(points, b, sx, sy)
-    to_c, to_d = distance(points, c, tx, ty), distance(points, d, tx, ty)
-    between = math.hypot(sx - tx, sy - ty)
+        return np.inf, e, f
+    s = e + 2.0 * dot(e_centre - e, way) / (line * line) * way
+    t = f + 2.0 * dot(f_centre - f, way) / (line * line) * way
+    to_a, to_b, to_c, to_d, between = abs(a - s), abs(b - s), abs(c - t), abs(d - t), abs(s - t)
     length = to_a + to_b + to_c + to_d + between
-    if length > line * (1.0 + AGREES):
-        return np.inf
-    if min(min(to_a, to_b), min(to_c, to_d), between) <= SHORTEST * length:
-        return np.inf
-    place[0], place[1], place[2], place[3] = sx, sy, tx, ty
-    return length
+    none = length > line * (1.0 + AGREES)
+    none = none or min(to_a, to_b, to_c, to_d, between) <= SHORTEST * length
+    return np.inf if none else length, s, t
 
 
 @njit(cache=True)
-def three_tree(points: Array, a: int, b: int, c: int, place: Array) -> float:
-    """Return the length of the full Steiner tree of three terminals, or infinity."""
-    x, y, corner = fermat_point(points, a, b, c)
-    if corner >= 0:
-        return np.inf
-    to_a, to_b = distance(points, a, x, y), distance(points, b, x, y)
-    to_c = distance(points, c, x, y)
+def three_tree(a: complex, b: complex, c: complex) -> tuple[float, complex]:
+    """Return the length of the full Steiner tree of three terminals, or infinity, and its place."""
+    place, corner = fermat_point(a, b, c)
+    to_a, to_b, to_c = abs(a - place), abs(b - place), abs(c - place)
     length = to_a + to_b + to_c
-    if min(to_a, to_b, to_c) <= SHORTEST * length:
-        return np.inf
-    place[0], place[1] = x, y
-    return length
+    none = corner >= 0 or min(to_a, to_b, to_c) <= SHORTEST * length
+    return np.inf if none else length, place
 
 
 @njit(cache=True)
-def tree_edge(points: Array, edges: Array, around: Adjacency, a: int, b: int) -> float:
+def tree_edge(places: Array, edges: Array, around: Adjacency, a: int, b: int) -> float:
     """Return the length of the spanning tree's edge ab, 0 where that is not an edge of it."""
     for k in range(around.start[a], around.start[a + 1]):
         e = around.incident[k]
         if edges[e, 0] + edges[e, 1] - a == b:
-            return distance(points, a, points[b, 0], points[b, 1])
+            return float(abs(places[a] - places[b]))
     return 0.0
 
 
 @njit(cache=True)
-def list_trees(
-    points: Array, edges: Array, triangles: Array, neighbours: Array, count: int
-) -> SmallTrees:
-    """Return the full Steiner trees worth trying, over the first `count` triangles.
+def _put(
+    trees: SmallTrees, row: int, corners: Corners, length: float, replaced: float, places: Pair
+) -> int:
+    """Write a tree into a row if it is shorter than what it replaces; return the next free row."""
+    if not length < replaced:
+        return row
+    for i, v in enumerate(corners):
+        trees.terminals[row, i] = v
+    trees.places[row, 0], trees.places[row, 1] = places
+    trees.lengths[row], trees.replaced[row] = length, replaced
+    return row + 1
+
+
+@njit(cache=True)
+def list_trees(points: Array, edges: Array, triangles: Array, neighbours: Array) -> SmallTrees:
+    """Return the full Steiner trees worth trying over a triangulation.
 
     Three terminals: the triangles with two edges of the spanning tree. Four: pairs of triangles
     with a common edge whose corners three edges of the spanning tree join, in both ways of
     pairing neighbouring corners. Only trees shorter than those edges are kept.
     """
-    around = adjacency(edges, edges.shape[0], points.shape[0])
-    room = 4 * count
-    terminals = np.empty((room, 4), dtype=np.int64)
-    places = np.zeros((room, 4))
-    lengths, replaced = np.empty(room), np.empty(room)
+    z, around = places_of(points), adjacency(edges, edges.shape[0], points.shape[0])
+    room = 4 * triangles.shape[0]
+    terminals, places = np.empty((room, 4), np.int64), np.empty((room, 2), np.complex128)
+    trees = SmallTrees(terminals, places, np.empty(room), np.empty(room))
     found = 0
     side = np.empty(3)  # side[k]: the spanning tree's edge opposite corner k, or 0
-    for t in range(count):
+    for t in range(triangles.shape[0]):
         for k in range(3):
             a, b = triangles[t, (k + 1) % 3], triangles[t, (k + 2) % 3]
-            side[k] = tree_edge(points, edges, around, a, b)
+            side[k] = tree_edge(z, edges, around, a, b)
         joined = (side[0] > 0.0) + (side[1] > 0.0) + (side[2] > 0.0)
         total = side[0] + side[1] + side[2]
-        a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
         if joined == 2:
-            length = three_tree(points, a, b, c, places[found])
-            if length < total:
-                terminals[found, 0], terminals[found, 1], terminals[found, 2] = a, b, c
-                terminals[found, 3] = -1
-                lengths[found], replaced[found] = length, total
-                found += 1
+            a, b, c = triangles[t, 0], triangles[t, 1], triangles[t, 2]
+            length, place = three_tree(z[a], z[b], z[c])
+            found = _put(trees, found, (a, b, c, -1), length, total, (place, place))
         for k in range(3):
             other = neighbours[t, k]
             if other < t:  # every pair once; -1 is the outside
                 continue
             p, q, r = triangles[t, k], triangles[t, (k + 1) % 3], triangles[t, (k + 2) % 3]
             s = triangles[other, 0] + triangles[other, 1] + triangles[other, 2] - q - r
-            one = tree_edge(points, edges, around, s, q)
-            two = tree_edge(points, edges, around, s, r)
+            one, two = tree_edge(z, edges, around, s, q), tree_edge(z, edges, around, s, r)
             if joined + (one > 0.0) + (two > 0.0) != 3:
                 continue
             for b, d in ((q, r), (r, q)):
-                length = four_tree(points, p, b, s, d, places[found])
-                if length < total + one + two:
-                    terminals[found, 0], terminals[found, 1] = p, b
-                    terminals[found, 2], terminals[found, 3] = s, d
-                    lengths[found], replaced[found] = length, total + one + two
-                    found += 1
-    return SmallTrees(terminals[:found], places[:found], lengths[:found], replaced[:found])
+                length, first, second = four_tree(z[p], z[b], z[s], z[d])
+                spots = (first, second)
+                found = _put(trees, found, (p, b, s, d), length, total + one + two, spots)
+    lengths, replaced = trees.lengths[:found], trees.replaced[:found]
+    return SmallTrees(terminals[:found], places[:found], lengths, replaced)
 
 
 @njit(cache=True)
@@ -190,21 +182,19 @@ def concatenate(
 
     Edges of the spanning tree join the parts that are left.
     """
-    n = parent.shape[0]
+    n, places = parent.shape[0], places_of(steiner)
     count, row = n, 0
     for k in taken:
-        corners = trees.terminals[k]
-        second = count if corners[3] < 0 else count + 1
-        steiner[count - n, 0], steiner[count - n, 1] = trees.places[k, 0], trees.places[k, 1]
-        edges[row, 0], edges[row, 1] = corners[0], count
-        edges[row + 1, 0], edges[row + 1, 1] = corners[1], count
-        edges[row + 2, 0], edges[row + 2, 1] = corners[2], second
-        row += 3
+        size = 4 if trees.terminals[k, 3] >= 0 else 3
+        second = count + size - 3
+        for i in range(size):
+            edges[row, 0], edges[row, 1] = trees.terminals[k, i], count if i < 2 else second
+            row += 1
+        for i in range(size - 2):
+            places[count - n + i] = trees.places[k, i]
         if second > count:
-            steiner[second - n, 0], steiner[second - n, 1] = trees.places[k, 2], trees.places[k, 3]
-            edges[row, 0], edges[row, 1] = corners[3], second
-            edges[row + 1, 0], edges[row + 1, 1] = count, second
-            row += 2
+            edges[row, 0], edges[row, 1] = count, second
+            row += 1
         count = second + 1
     for e in range(tree.shape[0]):
         a, b = find(parent, tree[e, 0]), find(parent, tree[e, 1])
@@ -218,14 +208,9 @@ def concatenate(
 @njit(cache=True, nogil=True)
 def solve_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
     """Solve instances first..last with the O(n^2) triangulation; write their trees."""
-    n = terminals.shape[1]
-    tree = np.empty((n - 1, 2), dtype=np.int64)
-    triangles = np.empty((2 * n, 3), dtype=np.int64)
-    neighbours = np.empty((2 * n, 3), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], tree)
-        count = triangulate(terminals[b], triangles, neighbours)
-        trees = list_trees(terminals[b], tree, triangles, neighbours, count)
-        parent = np.arange(n)
+        tree = spanning_tree(terminals[b])
+        trees = list_trees(terminals[b], tree, *triangulate(terminals[b]))
+        parent = np.arange(terminals.shape[1])
         taken = choose(trees, parent)
         rows.sizes[b] = concatenate(trees, taken, tree, parent, rows.steiner[b], rows.edges[b])

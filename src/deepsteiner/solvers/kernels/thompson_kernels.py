@@ -9,19 +9,10 @@ from numba import njit
 
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
-from ...geometry.spanning_kernels import prim
+from ...geometry.spanning_kernels import spanning_tree
+from ...geometry.vector_kernels import cosine, fermat_point
 from ...run.method import TreeRows
-from .slot_kernels import (
-    NARROW,
-    SlotTree,
-    cosine,
-    distance,
-    edges_of,
-    fermat_point,
-    insert,
-    put_tree,
-    slots_of,
-)
+from .slot_kernels import NARROW, SlotTree, insert, put_slots, slots_of
 
 
 class Insertion(NamedTuple):
@@ -91,10 +82,10 @@ def narrowest(tree: SlotTree, v: int) -> tuple[float, int, int]:
     Edges of length zero have no direction and are left out.
     """
     best, best_i, best_j = -1.0, -1, -1
-    end = tree.start[v] + tree.degree[v]
+    places, near, end = tree.places, tree.neighbours, tree.start[v] + tree.degree[v]
     for i in range(tree.start[v], end):
         for j in range(i + 1, end):
-            value = cosine(tree.points, v, tree.neighbours[i], tree.neighbours[j])
+            value = cosine(places[v], places[near[i]], places[near[j]])
             if value > best:
                 best, best_i, best_j = value, i, j
     return best, best_i, best_j
@@ -126,7 +117,7 @@ def insert_some(n: int, state: Insertion, most: int) -> float:
     When the heap is empty afterwards no two edges meet below 120 degrees at a terminal.
     """
     tree, saved = state.tree, 0.0
-    points = tree.points
+    places = tree.places
     # Every turn takes a row off the heap; only insertions add any, and each takes an edge away
     # from a terminal that has two.
     while most > 0 and state.waiting[0] > 0:
@@ -135,12 +126,12 @@ def insert_some(n: int, state: Insertion, most: int) -> float:
         if now != noted:
             continue
         a, b = tree.neighbours[i], tree.neighbours[j]
-        x, y, _ = fermat_point(points, a, b, v)
-        insert(tree, v, i, j, x, y)
+        place, _ = fermat_point(places[a], places[b], places[v])
+        insert(tree, v, i, j, place)
         for other in (a, b, v):
-            saved -= distance(points, other, x, y)
+            saved -= abs(places[other] - place)
         for other in (a, b):
-            saved += distance(points, other, points[v, 0], points[v, 1])
+            saved += abs(places[other] - places[v])
         for other in (a, b, v):
             if other < n:
                 _note(state, other)
@@ -152,9 +143,7 @@ def insert_some(n: int, state: Insertion, most: int) -> float:
 def insert_batch(terminals: Array, rows: TreeRows, first: int, last: int) -> None:
     """Run insertion over the spanning trees of instances first..last; write their trees."""
     n = terminals.shape[1]
-    edges = np.empty((n - 1, 2), dtype=np.int64)
     for b in range(first, last):
-        prim(terminals[b], edges)
-        state = begin(terminals[b], edges)
+        state = begin(terminals[b], spanning_tree(terminals[b]))
         insert_some(n, state, n)
-        put_tree(state.tree.points, state.tree.size[0], edges_of(state.tree), rows, b)
+        put_slots(rows, b, state.tree)

@@ -83,10 +83,7 @@ def triangulated(
     if n <= SMALL:
         from ....geometry.gift_wrapping_kernels import triangulate
 
-        triangles, neighbours = np.empty((2, 2 * n, 3), dtype=np.int64)
-        count = triangulate(points, triangles, neighbours)
-        pairs = kernels.triangle_edges(triangles[:count], neighbours[:count])
-        return _spanned(points, pairs)
+        return _spanned(points, kernels.triangle_edges(*triangulate(points)))
     pairs = sparse_candidates(points, threads=workers.threads, watch=watch)
     if watch is None or n <= TILED_FROM:
         return _spanned(points, pairs)

@@ -43,12 +43,11 @@ def extended(trees: TreeList, found: Found) -> TreeList:
 def neighbour_pairs(points: Array, tree: Array) -> Array:
     """Return the edges of the Delaunay triangulation and of the spanning tree, by length."""
     n = points.shape[0]
-    triangles, across = np.empty((2 * n, 3), np.int64), np.empty((2 * n, 3), np.int64)
-    count = triangulate(points, triangles, across)
+    triangles, _ = triangulate(points)
     near = np.zeros((n, n), np.bool_)
     for e in range(n - 1):
         near[min(tree[e, 0], tree[e, 1]), max(tree[e, 0], tree[e, 1])] = True
-    for t in range(count):
+    for t in range(triangles.shape[0]):
         for k in range(3):
             a, b = triangles[t, k], triangles[t, (k + 1) % 3]
             near[min(a, b), max(a, b)] = True

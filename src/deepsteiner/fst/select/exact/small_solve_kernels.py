@@ -7,32 +7,18 @@ from numba import njit
 
 from ....core.points import Array
 from ....core.proofs import CONTRADICTED
+from ....geometry.relax_tree_kernels import put_tree
+from ....run.method import TreeRows
 from ...enumerate.complete.small_generate_kernels import generate_small
 from ...union_kernels import union
-from ..hypergraph import Hypergraph
+from ..hypergraph import Claims, Hypergraph
 from .blocks_kernels import concatenate_small
 from .witness_kernels import witness_length
 
 
 @njit(cache=True, nogil=True)
-def solve_span(
-    points: Array,
-    counts: Array,
-    steiner: Array,
-    edges: Array,
-    lengths: Array,
-    proven: Array,
-    listed: Array,
-    first: int,
-    last: int,
-) -> None:
-    """Solve instances first..last of (B, n, 2) points.
-
-    Writes whether each was solved (its tree is then proven shortest; it is not where the list of
-    FSTs is too wide for a dynamic programme, or where a witness contradicts it), its length, the
-    number of FSTs listed, the number of points of the tree (terminals and Steiner points), its
-    Steiner points and its edges.
-    """
+def solve_span(points: Array, rows: TreeRows, claims: Claims, first: int, last: int) -> None:
+    """Solve instances first..last of (B, n, 2) points; write claims, and trees that are proven."""
     n = points.shape[1]
     for b in range(first, last):
         start, terminals, length, places, links = generate_small(points[b])
@@ -42,11 +28,7 @@ def solve_span(
         # The first n - 1 FSTs are the edges of a spanning tree.
         spanning = terminals[: 2 * (n - 1)].reshape((n - 1, 2))
         witness = witness_length(points[b], spanning)
-        proven[b] = 0.0 <= total <= witness * (1.0 + CONTRADICTED)
-        lengths[b] = total
-        listed[b] = length.size
-        if proven[b]:
-            spots, edges_found = union(n, start, terminals, places, links, chosen)
-            counts[b] = n + spots.shape[0]
-            steiner[b, : spots.shape[0]] = spots
-            edges[b, : edges_found.shape[0]] = edges_found
+        claims.lengths[b], claims.listed[b] = total, length.size
+        claims.proven[b] = 0.0 <= total <= witness * (1.0 + CONTRADICTED)
+        if claims.proven[b]:
+            put_tree(rows, b, *union(n, start, terminals, places, links, chosen))

@@ -11,7 +11,7 @@ import deepsteiner as ds
 from deepsteiner.core.errors import PointsError
 from deepsteiner.core.points import Frame
 from deepsteiner.core.trees import tree_length
-from deepsteiner.geometry.candidates import KINDS, CandidateOptions, candidate_points, grid_points
+from deepsteiner.geometry.candidates import KINDS, CandidateOptions, candidate_points
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree
 from deepsteiner.geometry.vector_kernels import points_of
 from deepsteiner.solvers.kernels import greedy_kernels as kernels
@@ -132,7 +132,3 @@ def test_grid_size_and_extent_matter(golden):
 def test_too_many_points_are_refused_in_one_sentence():
     with pytest.raises(PointsError, match="at most 200 distinct points, got 201; 'local'"):
         ds.solve(np.random.default_rng(0).random((201, 2)), "greedy", candidates="all")
-
-
-def test_grid_points_have_the_stated_size():
-    assert grid_points(np.zeros(2), np.ones(2), 7).shape == (49, 2)

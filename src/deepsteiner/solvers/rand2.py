@@ -64,14 +64,11 @@ def solve(run: Run, options: Options) -> Tree:
     while saving >= 0.0 and count < 2 * n - 2:
         if not run.monitor.report("random steps", count - n, n - 2, length):
             break
-        before = ends[: count - 1].copy()
-        saving = random_step(work, count, rules, state)
+        saving = random_step(work, count, rules, state, options.keep_worsening)
         if run.trace is not None:
             run.trace.append(step_record(run.frame, places[count], saving, length - saving))
         if saving >= 0.0 or options.keep_worsening:
             length, count = length - saving, count + 1
-        else:
-            ends[: count - 1] = before
     run.monitor.report("done", count - n, n - 2, length)
     return Tree(points_of(places[n:count]), ends[: count - 1].copy(), info={"steps": count - n})
 

@@ -62,9 +62,17 @@ def rand1_batch(
 
 
 @njit(cache=True)
-def random_step(work: Work, count: int, rules: Rules, state: Array) -> float:
-    """Add one candidate drawn uniformly; return the saving (negative: the tree got longer)."""
-    return add(work, count, work.candidates[next_below(state, list_candidates(work, count, rules))])
+def random_step(work: Work, count: int, rules: Rules, state: Array, keep_worsening: bool) -> float:
+    """Add one candidate drawn uniformly; return the saving (negative: the tree got longer).
+
+    The edges are then as they were, unless `keep_worsening`.
+    """
+    row = next_below(state, list_candidates(work, count, rules))
+    before = work.tree.ends[: count - 1].copy()
+    saved = add(work, count, work.candidates[row])
+    if not (saved >= 0.0 or keep_worsening):
+        work.tree.ends[: count - 1] = before
+    return saved
 
 
 @njit(cache=True, nogil=True)
@@ -76,13 +84,8 @@ def rand2_batch(
     n = terminals.shape[1]
     for b in range(first, last):
         work = begin(terminals[b], spanning_tree(terminals[b]), rules, grids[b])
-        ends, state = work.tree.ends, new_state(seeds[b])
-        count, saved = n, 0.0
+        state, count, saved = new_state(seeds[b]), n, 0.0
         while saved >= 0.0 and count < 2 * n - 2:
-            before = ends[: count - 1].copy()
-            saved = random_step(work, count, rules, state)
-            if saved >= 0.0 or keep_worsening:
-                count += 1
-            else:
-                ends[: count - 1] = before
+            saved = random_step(work, count, rules, state, keep_worsening)
+            count += saved >= 0.0 or keep_worsening
         put_grown(rows, b, work.tree, count)

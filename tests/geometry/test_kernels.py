@@ -151,7 +151,7 @@ def test_a_tree_grows_by_one_point_at_a_time(n):
         size = growing_tree_kernels.gather(tree, count, place, reach, around.pool)
         gaps = np.hypot(points[:count, 0] - x, points[:count, 1] - y)
         assert set(np.flatnonzero(gaps < reach)) <= set(around.pool[:size].tolist())
-        found = growing_tree_kernels.near_points(tree, around, count, size, place)
+        found = growing_tree_kernels.near_points(tree.places, around, size, place, reach)
         inside = sorted((gap, u) for u, gap in enumerate(gaps) if gap < reach)
         if inside:
             assert around.near[:found].tolist() == [u for _, u in inside]

@@ -165,19 +165,15 @@ def gather(tree: GrowingTree, count: int, place: complex, reach: float, pool: Ar
 
 @step
 def near_points(
-    tree: GrowingTree, around: Vicinity, count: int, pool_size: int, place: complex
+    places: Array, around: Vicinity, pool_size: int, place: complex, reach: float
 ) -> int:
-    """List the pool's points that are closer than the longest edge; return how many.
-
-    They come by distance; where there is none, the nearest one is listed.
-    """
+    """List the pool's points closer than `reach` (at least one), by distance; return how many."""
     pool, near, distance, _, _ = around
-    reach = tree.weight[tree.order[count - 2]]
     found, limit = 0, reach * reach
     nearest, nearest_distance = -1, np.inf
     for k in range(pool_size):
         u = pool[k]
-        gap = tree.places[u] - place
+        gap = places[u] - place
         d = dot(gap, gap)
         if d < limit:
             found = insert_sorted(u, d, found, near, distance)
@@ -230,10 +226,10 @@ def add_point(
     places, ends, weight, order, up, rank, _, _ = tree
     reach = weight[order[count - 2]]
     pool_size = gather(tree, count, place, reach, around.pool)
-    found = near_points(tree, around, count, pool_size, place)
+    found = near_points(places, around, pool_size, place, reach)
     if around.distance[0] >= reach:  # far from everything: the nearest point may be in any cell
         pool_size = gather(tree, count, 0j, 2.0, around.pool)
-        found = near_points(tree, around, count, pool_size, place)
+        found = near_points(places, around, pool_size, place, reach)
     taken, saved = attach(tree, around, found)
     changed = np.empty(taken, dtype=np.int64)
     changed[0] = order[count - 1] = count - 1

@@ -89,10 +89,14 @@ class Batch:
     seeds: IntArray
     device: Place = "cpu"
 
+    def frame(self, index: int) -> Frame:
+        """Return the frame of one instance."""
+        return Frame(self.shifts[index], int(self.exponents[index]))
+
     def run(self, index: int) -> Run:
         """Return one instance as a run of its own, without limits."""
-        frame = Frame(self.shifts[index], int(self.exponents[index]))
-        return Run(self.points[index], frame, Monitor(), int(self.seeds[index]), self.device)
+        seed = int(self.seeds[index])
+        return Run(self.points[index], self.frame(index), Monitor(), seed, self.device)
 
 
 @dataclass(frozen=True, slots=True)

@@ -116,7 +116,9 @@ def begin_work(run: Run, options: CandidateOptions) -> tuple[Work, Rules]:
     from .kernels.greedy_kernels import begin
 
     rules = rules_of(options)
-    return begin(run.points, starting_tree(run), rules, grid_of(run, options)), rules
+    return begin(
+        run.points, starting_tree(run), rules, grid_of(run.points, run.frame, options)
+    ), rules
 
 
 def starting_tree(run: Run) -> IntArray:
@@ -132,19 +134,19 @@ def starting_tree(run: Run) -> IntArray:
     return edges[np.argsort(np.hypot(difference[:, 0], difference[:, 1]), kind="stable")]
 
 
-def grid_of(run: Run, options: CandidateOptions) -> FloatArray:
+def grid_of(points: FloatArray, frame: Frame, options: CandidateOptions) -> FloatArray:
     """Return the grid's candidates in the frame; one unused row for the other kinds."""
     if options.candidates != "grid":
         return np.zeros((1, 2))
-    return grid_points(*grid_box(run.points, run.frame, options.extent), options.grid)
+    return grid_points(*grid_box(points, frame, options.extent), options.grid)
 
 
 def grids_of(batch: Batch, options: CandidateOptions) -> FloatArray:
     """Return every instance's grid, (B, cells, 2)."""
     if options.candidates != "grid":
         return np.zeros((len(batch.points), 1, 2))
-    runs = map(batch.run, range(len(batch.points)))
-    return np.stack([grid_of(run, options) for run in runs])
+    numbers = range(len(batch.points))
+    return np.stack([grid_of(batch.points[b], batch.frame(b), options) for b in numbers])
 
 
 def check_size(n: int, options: CandidateOptions, method: str) -> None:

@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 from ..core.options import describe, option
-from ..core.points import FloatArray
+from ..core.points import FloatArray, Frame
 from ..core.trees import tree_length
 from ..geometry.spanning_trees import monitored_spanning_tree
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
@@ -64,7 +64,7 @@ def solve(run: Run, options: Options) -> Tree:
     from .kernels.rand_kernels import random_extension, shrink
 
     run.monitor.report("random points")
-    box, normal = _where(run, options), options.distribution == "normal"
+    box, normal = _where(run.points, run.frame, options), options.distribution == "normal"
     steiner = random_extension(run.points, run.seed, box, normal)
     nodes = np.concatenate((run.points, steiner))
     shrunk = nodes.copy()
@@ -82,22 +82,23 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     from .kernels.rand_kernels import rand1_batch
 
-    boxes = [_where(batch.run(b), options) for b in range(len(batch.points))]
+    numbers = range(len(batch.points))
+    boxes = [_where(batch.points[b], batch.frame(b), options) for b in numbers]
     normal = options.distribution == "normal"
     return solve_rows(batch.points, rand1_batch, batch.seeds, np.array(boxes), normal)
 
 
-def _where(run: Run, options: Options) -> FloatArray:
+def _where(points: FloatArray, frame: Frame, options: Options) -> FloatArray:
     """Return, in the frame, the box (low, high), or the mean and deviation of the normal.
 
     Beside points of the size of denormal numbers, the unit square is cut to what a frame can hold.
     """
     if options.distribution == "box":
-        return np.stack((run.points.min(axis=0), run.points.max(axis=0)))
+        return np.stack((points.min(axis=0), points.max(axis=0)))
     with np.errstate(over="ignore", divide="ignore"):
         if options.distribution == "normal":
-            mean = run.frame.into(np.array([[0.5, 0.5]]))[0]
-            box = np.stack((mean, np.full(2, 0.2) / run.frame.unit))
+            mean = frame.into(np.array([[0.5, 0.5]]))[0]
+            box = np.stack((mean, np.full(2, 0.2) / frame.unit))
         else:
-            box = run.frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
+            box = frame.into(np.array([[0.0, 0.0], [1.0, 1.0]]))
     return np.asarray(np.clip(box, -FARTHEST, FARTHEST))

@@ -43,8 +43,8 @@ class Span(NamedTuple):
 
     Attributes
     ----------
-    places
-        (2n,) terminals, then Steiner points, as complex numbers.
+    points, places
+        (2n, 2) terminals, then Steiner points; the same (2n,) as complex numbers, in one memory.
     tree
         (2n, 2) edges.
     around
@@ -53,6 +53,7 @@ class Span(NamedTuple):
         (2n,) degrees of all points.
     """
 
+    points: Array
     places: Array
     tree: Array
     around: Array
@@ -86,14 +87,20 @@ class Evolution(NamedTuple):
 
 
 @njit(cache=True)
+def copy(source: Array, target: Array, count: int) -> None:
+    """Copy the first places (for a few of them, slice assignments take far longer)."""
+    for i in range(count):
+        target[i] = source[i]
+
+
+@njit(cache=True)
 def measure(genes: Array, count: int, span: Span) -> float:
     """Span terminals and Steiner points; return the tree's length, with the tree left in `span`."""
-    places, tree = span.places, span.tree
-    size = places.shape[0] // 2 + count
-    places[size - count : size] = genes[:count]
-    prim(points_of(places[:size]), tree)
+    places, tree, n = span.places, span.tree, span.around.shape[0]
+    copy(genes, places[n:], count)
+    prim(span.points[: n + count], tree)
     length = 0.0
-    for e in range(size - 1):
+    for e in range(n + count - 1):
         length += abs(places[tree[e, 0]] - places[tree[e, 1]])
     return length
 
@@ -101,7 +108,7 @@ def measure(genes: Array, count: int, span: Span) -> float:
 @njit(cache=True)
 def _meet(n: int, count: int, span: Span) -> None:
     """Fill the degrees and the first three neighbours of the Steiner points."""
-    _, tree, around, degree = span
+    _, _, tree, around, degree = span
     degree[: n + count] = 0
     for e in range(n + count - 1):
         for end in range(2):
@@ -119,7 +126,7 @@ def correct(genes: Array, count: int, span: Span) -> tuple[int, float]:
     their neighbours, moves the others of degree 3 to that point, and spans anew.
     """
     n, length = genes.shape[0], measure(genes, count, span)
-    places, _, around, degree = span
+    _, places, _, around, degree = span
     for _ in range(CORRECTION_ROUNDS):
         _meet(n, count, span)
         kept, changed = 0, False
@@ -214,8 +221,10 @@ def _mutate(child: Array, count: int, evolution: Evolution) -> int:
 def begin(terminals: Array, population: int, seed: int) -> Evolution:
     """Return a population without Steiner points."""
     n = terminals.shape[0]
+    places = with_room(terminals, 2 * n)
     span = Span(
-        with_room(terminals, 2 * n),
+        points_of(places),
+        places,
         np.empty((2 * n, 2), dtype=np.int64),
         np.empty((n, 3), dtype=np.int64),
         np.empty(2 * n, dtype=np.int64),
@@ -232,7 +241,7 @@ def begin(terminals: Array, population: int, seed: int) -> Evolution:
 def _write(evolution: Evolution, member: int, places: Array, count: int) -> None:
     """Write a chromosome."""
     evolution.counts[member] = count
-    evolution.genes[member, :count] = places[:count]
+    copy(places, evolution.genes[member], count)
 
 
 @njit(cache=True)
@@ -252,9 +261,9 @@ def evolve(evolution: Evolution, write_back: float, iterations: int) -> None:
             count = _cross(evolution, a, _tournament(lengths, state), child)
         else:
             count = evolution.counts[a]
-            child[:count] = genes[a, :count]
+            copy(genes[a], child, count)
         count = _mutate(child, count, evolution)
-        learned[:count] = child[:count]
+        copy(child, learned, count)
         known, length = correct(learned, count, span)
         if next_uniform(state) < IMPROVEMENT and known < n - 1:
             more = improve(learned, known, span, state)
@@ -263,8 +272,12 @@ def evolve(evolution: Evolution, write_back: float, iterations: int) -> None:
         if length < evolution.lengths[best]:
             evolution.lengths[best] = length
             _write(evolution, best, learned, known)
-        worst = int(np.argmax(lengths))
-        if length < lengths[worst] and np.abs(lengths - length).min() > SAME:
+        worst, new = 0, True
+        for p in range(best):
+            new = new and abs(lengths[p] - length) > SAME
+            if lengths[p] > lengths[worst]:
+                worst = p
+        if new and length < lengths[worst]:
             lengths[worst] = length
             if next_uniform(state) < write_back:
                 _write(evolution, worst, learned, known)

@@ -100,20 +100,24 @@ def begin(terminals: Array, edges: Array, rules: Rules, grid: Array) -> Work:
 
 
 @step
-def _saving(work: Work, count: int, pool_size: int, row: int) -> float:
-    """Return by how much the spanning tree gets shorter when a candidate joins the points."""
-    found = near_points(work.tree, work.around, count, pool_size, work.candidates[row])
-    return attach(work.tree, work.around, found)[1]
+def _saving(
+    tree: GrowingTree, around: Vicinity, count: int, pool_size: int, place: complex
+) -> float:
+    """Return by how much the spanning tree gets shorter when a place joins the points."""
+    reach = tree.weight[tree.order[count - 2]]
+    found = near_points(tree.places, around, pool_size, place, reach)
+    return attach(tree, around, found)[1]
 
 
 @njit(cache=True)
 def _best_of_edge(work: Work, count: int, edge: int, k_star: int) -> tuple[float, int, int]:
     """Return (saving, row) of the best candidate on the two arcs of one tree edge, and the cost."""
-    pool_size = _pool_of_edge(work.tree, work.around.pool, count, edge)
+    tree, around, candidates = work.tree, work.around, work.candidates
+    pool_size = _pool_of_edge(tree, around.pool, count, edge)
     # Some row is always named: an edge of length zero has candidates, but none that saves.
     best, best_row = -np.inf, edge * 2 * k_star
     for row in range(edge * 2 * k_star, (edge + 1) * 2 * k_star):
-        value = _saving(work, count, pool_size, row)
+        value = _saving(tree, around, count, pool_size, candidates[row])
         if value > best:
             best, best_row = value, row
     return best, best_row, 2 * k_star * pool_size
@@ -147,12 +151,13 @@ def _pool_of_edge(tree: GrowingTree, pool: Array, count: int, edge: int) -> int:
 @njit(cache=True)
 def _best_of_all(work: Work, count: int, search: Array, budget: int) -> bool:
     """Go on to the best of all listed candidates; whether all have been tried."""
+    tree, around, candidates = work.tree, work.around, work.candidates
     for u in range(count):
-        work.around.pool[u] = u
+        around.pool[u] = u
     first, number = int(search[NEXT]), int(search[LISTED])
     last = min(number, first + max(1, budget // (4 * count)))
     for row in range(first, last):
-        value = _saving(work, count, count, row)
+        value = _saving(tree, around, count, count, candidates[row])
         if value > search[SAVING]:
             search[SAVING], search[ROW] = value, row
     search[NEXT] = last

@@ -116,9 +116,8 @@ def begin_work(run: Run, options: CandidateOptions) -> tuple[Work, Rules]:
     from .kernels.greedy_kernels import begin
 
     rules = rules_of(options)
-    return begin(
-        run.points, starting_tree(run), rules, grid_of(run.points, run.frame, options)
-    ), rules
+    grid = grid_of(run.points, run.frame, options)
+    return begin(run.points, starting_tree(run), rules, grid), rules
 
 
 def starting_tree(run: Run) -> IntArray:

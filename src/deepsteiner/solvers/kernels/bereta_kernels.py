@@ -199,9 +199,8 @@ def _cross(evolution: Evolution, a: int, b: int, child: Array) -> int:
 
 
 @njit(cache=True)
-def _mutate(child: Array, count: int, evolution: Evolution) -> int:
+def _mutate(child: Array, count: int, low: complex, extent: complex, state: Array) -> int:
     """Delete, move and add random points, each with its probability; return the new count."""
-    state, low, extent = evolution.state, evolution.low, evolution.extent
     if count > 0 and next_uniform(state) < DELETION:
         i = next_below(state, count)
         count -= 1
@@ -262,7 +261,7 @@ def evolve(evolution: Evolution, write_back: float, iterations: int) -> None:
         else:
             count = evolution.counts[a]
             copy(genes[a], child, count)
-        count = _mutate(child, count, evolution)
+        count = _mutate(child, count, evolution.low, evolution.extent, state)
         copy(child, learned, count)
         known, length = correct(learned, count, span)
         if next_uniform(state) < IMPROVEMENT and known < n - 1:

@@ -90,7 +90,7 @@ class TestBlocks:
         assert "solved to proof: 62.900000, in 13 seconds and 0.5 GiB" in readme.exact_block([row])
 
     def test_the_papers_best_is_the_lowest_printed(self):
-        printed = [cells[1].value for name, cells in TABLE1.items() if "-first" in name]
+        printed = [cells[1] for name, cells in TABLE1.items() if "-first" in name]
         assert float(readme._papers_best()[1]) == min(v for v in printed if v)
 
     def test_other_draws_are_said(self):

@@ -29,6 +29,16 @@ class Model:
     argument: str
     facts: dict[str, Any]
 
+    @property
+    def kind(self) -> str:
+        """The kind of its candidates."""
+        return str(self.facts["candidates"]["kind"])
+
+    @property
+    def is_distilled(self) -> bool:
+        """Whether it was taught by the lookahead, and not after the paper's recipe."""
+        return self.facts.get("objective") == "distill"
+
 
 def shipped_policies() -> list[Model]:
     """Return the policies of the package, by name."""

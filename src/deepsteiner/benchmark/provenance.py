@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import platform
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("numpy", "scipy", "numba", "highspy", "torch")
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,19 +52,25 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that the numbers depend on."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
+
+
+def stamp() -> dict[str, Any]:
+    """Return the fields that say where and when a row is made."""
+    return {
+        "machine": machine(),
+        "commit": commit(),
+        "versions": versions(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+    }
 
 
 def restart_memory_peak() -> None:
     """Forget the peak memory so far, where the system can (Linux)."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
 
 
 def memory_peak_mib() -> float | None:

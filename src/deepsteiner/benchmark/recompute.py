@@ -49,7 +49,7 @@ def quick_tasks(
     `tables` limits them to the rows of those tables.
     """
     shipped = shipped_policies() if models is None else models
-    distilled = [model for model in shipped if model.facts.get("objective") == "distill"]
+    distilled = [model for model in shipped if model.is_distilled]
     tasks = only(paper_plan(models=distilled), ["classical", "learned table1"])
     chosen = []
     for task in tasks:
@@ -67,7 +67,7 @@ def recompute(
     bench: Bench,
     *,
     minutes: float,
-    on_row: Callable[[Task, Row | None], None] | None = None,
+    on_row: Callable[[Task, Row | None], None] = lambda task, row: None,
 ) -> list[Row]:
     """Make the rows until the time is up; what is not reached stays as it is stored."""
     deadline = time.monotonic() + 60.0 * minutes
@@ -77,8 +77,7 @@ def recompute(
         if time.monotonic() < deadline:
             row = bench.measure(affordable(task, bench))
             rows.append(row)
-        if on_row is not None:
-            on_row(task, row)
+        on_row(task, row)
     return rows
 
 
@@ -87,14 +86,11 @@ def affordable(task: Task, bench: Bench) -> Task:
     if task.method.name != "policy" or task.count is None:
         return task
     points = task.dataset.load(min(TRIAL, task.count), bench.seed).points
-    call = {"device": bench.device, "seed": bench.seed, **task.method.options}
-    bench.prepare(task)
-    solve_many(points, "policy", **call)
-    each = solve_many(points, "policy", **call).runtime / len(points)
-    if each * task.count <= ALLOWANCE:
-        return task
-    fitting = [number for number in LADDER if each * number <= ALLOWANCE]
-    return replace(task, count=min(task.count, fitting[0] if fitting else LADDER[-1]))
+    call = bench.call(task)
+    solve_many(points, **call)  # what is done once, as loading the model, is not counted
+    each = solve_many(points, **call).runtime / len(points)
+    steps = (number for number in (task.count, *LADDER) if each * number <= ALLOWANCE)
+    return replace(task, count=min(task.count, next(steps, LADDER[-1])))
 
 
 def compare(results: Results) -> list[Agreement]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,10 @@ def parse_dataset(text: str) -> DatasetSpec:
         raise OptionError("DEG is read from a file of yours: write DEG:path (npz with 'points')")
     kind, dash, size = name.rpartition("-")
     if dash and size.isdecimal():
-        name, n = kind, int(size)
-        if name not in datasets.KINDS:
-            raise OptionError(
-                f"dataset {text!r}: the kinds with a size are {', '.join(datasets.KINDS)}"
-            )
-        return DatasetSpec(name, n)
+        if kind not in datasets.KINDS:
+            kinds = ", ".join(datasets.KINDS)
+            raise OptionError(f"dataset {text!r}: the kinds with a size are {kinds}")
+        return DatasetSpec(kind, int(size))
     if name not in datasets.PAPER:
         raise OptionError(
             f"unknown dataset {text!r}; write {', '.join(datasets.PAPER)}, name:path for a file, "
@@ -96,8 +95,11 @@ def parse_dataset(text: str) -> DatasetSpec:
     return DatasetSpec(name)
 
 
+@cache
 def parse_method(text: str) -> MethodSpec:
-    """Return the method that a text names, its options checked.
+    """Return the method that a text names, its options checked and left out at their defaults.
+
+    A policy's model always stays: it says which one was measured.
 
     >>> parse_method("greedy:relax=false,k_star=9").text
     'greedy:relax=False'
@@ -112,16 +114,8 @@ def parse_method(text: str) -> MethodSpec:
                 f"method {text!r}: options are written name=value, each once, with commas between"
             )
         options[option] = from_text(infos, option, value, method=name)
-    return method_spec(name, options)
-
-
-def method_spec(name: str, options: Mapping[str, Any]) -> MethodSpec:
-    """Return a method with checked options; those that are the default are left out.
-
-    A policy's model always stays: it says which one was measured.
-    """
-    info = get_method(name, options).info
-    defaults = {option.name: option.default for option in info.options}
+    get_method(name, options)  # refuses values out of range
+    defaults = {option.name: option.default for option in infos}
     kept = {key: value for key, value in options.items() if value != defaults[key]}
     if name == "policy":
         kept = {"model": defaults["model"], **kept}

@@ -7,20 +7,18 @@ that come with the package.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.errors import FormatError
 from ..io.atomic import atomic_write
 from . import provenance
-from .rows import parse_record
+from .rows import STORED as STORED_ROWS
+from .rows import read_records
 
-STORED = Path(__file__).parent / "stored" / "timings"
+STORED = STORED_ROWS / "timings"
 # The calibration (a Delaunay triangulation of 100,000 fixed points) that scaled times stand for.
 REFERENCE_CALIBRATION = 0.530
 # GeoSteiner 5.3 in one process, one thread, uniform points, where the calibration took that long:
@@ -71,25 +69,17 @@ class Timing:
 
 def make_timing(**values: Any) -> Timing:
     """Return a row with today's date and where it was made."""
-    return Timing(
-        commit=provenance.commit(),
-        machine=f"{os.cpu_count() or 1} cores",
-        versions=provenance.versions(),
-        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        **values,
-    )
+    return Timing(**{**provenance.stamp(), "machine": f"{os.cpu_count() or 1} cores", **values})
 
 
 def read_timings(path: str | os.PathLike[str]) -> list[Timing]:
     """Return the rows of a file; what is wrong with a line is said in one sentence."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{os.fspath(path)} cannot be read: {error}") from None
-    return [
-        parse_record(Timing, line, f"{os.fspath(path)}, line {number}")
-        for number, line in enumerate(lines, start=1)
-    ]
+    return read_records(Timing, path)
+
+
+def stored_timings() -> list[Timing]:
+    """Return the rows that come with the package."""
+    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_timings(path)]
 
 
 def write_timing(path: str | os.PathLike[str], row: Timing) -> None:
@@ -100,23 +90,3 @@ def write_timing(path: str | os.PathLike[str], row: Timing) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:
         stream.writelines(json.dumps(dataclasses.asdict(one)) + "\n" for one in rows.values())
-
-
-def stored_timings() -> list[Timing]:
-    """Return the rows that come with the package."""
-    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_timings(path)]
-
-
-def find(rows: list[Timing], **wanted: Any) -> Timing | None:
-    """Return the last row with these values, if any.
-
-    Of `options` those that are named must be as they are given.
-    """
-    options: Mapping[str, Any] = wanted.pop("options", {})
-    fitting = [
-        row
-        for row in rows
-        if all(getattr(row, name) == value for name, value in wanted.items())
-        and options.items() <= row.options.items()
-    ]
-    return fitting[-1] if fitting else None

@@ -6,10 +6,10 @@ folder, or of the run's folder where it lies in `<run>/model`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -93,8 +93,13 @@ def _facts(config: Path) -> dict[str, Any]:
         raise FormatError(f"{config} is not readable JSON") from None
     if not isinstance(meta, dict) or not isinstance(meta.get("candidates"), dict):
         return {}
-    train = _table(meta, "train")
-    data = _table(meta, "data")
+    config_of = meta.get("config")
+    tables = config_of if isinstance(config_of, dict) else {}
+    train, data, reinforce = (
+        table if isinstance(table := tables.get(name), dict) else {}
+        for name in ("train", "data", "reinforce")
+    )
+    weights = config.with_name(WEIGHTS)
     facts: dict[str, Any] = {
         "candidates": meta["candidates"],
         "data": data.get("name"),
@@ -104,8 +109,11 @@ def _facts(config: Path) -> dict[str, Any]:
         "batch": train.get("batch"),
         "minutes": round(meta["elapsed"] / 60, 1) if meta.get("elapsed") else None,
         "trained_on": meta.get("device"),
-        "weights": _weights_hash(config.with_name(WEIGHTS)),
-        "expectation": _table(meta, "reinforce").get("expectation") or None,
+        # Results of a model that was trained anew are told apart by its weights.
+        "weights": blake2b(weights.read_bytes(), digest_size=6).hexdigest()
+        if weights.is_file()
+        else None,
+        "expectation": reinforce.get("expectation") or None,
         "start": train.get("start"),
         "instances_before": meta.get("instances_before"),
         "kept_epoch": meta.get("kept_epoch"),
@@ -115,16 +123,3 @@ def _facts(config: Path) -> dict[str, Any]:
         if data.get("instances"):
             facts["epochs"] = round(facts["instances_seen"] / data["instances"], 1)
     return {key: value for key, value in facts.items() if value is not None}
-
-
-def _weights_hash(path: Path) -> str | None:
-    """Return a name for the weights, so that results of a model trained anew are told apart."""
-    if not path.is_file():
-        return None
-    return hashlib.blake2b(path.read_bytes(), digest_size=6).hexdigest()
-
-
-def _table(meta: dict[str, Any], name: str) -> dict[str, Any]:
-    config = meta.get("config")
-    table = config.get(name) if isinstance(config, dict) else None
-    return table if isinstance(table, dict) else {}

@@ -15,6 +15,7 @@ from typing import Any
 
 from ..core.errors import DeepSteinerError, FormatError
 from ..io.atomic import atomic_write
+from ..io.sources import read_source
 from .provenance import ROOT
 from .rows import read_objects, stored_rows
 from .tables.entries import CRITERIA, PAPER_SETS, RECIPE, Entry, policy, recipe
@@ -197,10 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; 1 where it differs")
     given = parser.parse_args(arguments)
     try:
-        try:
-            text = given.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FormatError(f"{given.path} cannot be read: {error}") from None
+        text = read_source(given.path).text()
         made = rewritten(text, blocks())
         if given.check:
             return int(made != text)

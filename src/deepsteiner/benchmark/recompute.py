@@ -51,15 +51,13 @@ def quick_tasks(
     shipped = shipped_policies() if models is None else models
     distilled = [model for model in shipped if model.is_distilled]
     tasks = only(paper_plan(models=distilled), ["classical", "learned table1"])
-    chosen = []
-    for task in tasks:
-        if task.method.name == "policy" and any(word in task.method.text for word in COSTLY):
-            continue
-        if tables and not {GROUPS.get(number) for number in tables} & set(task.group.split()):
-            continue
-        most = LARGER.get(task.dataset.n or 0, COUNT)
-        chosen.append(replace(task, count=min(count, most), single=0))
-    return chosen
+    groups = {GROUPS.get(number) for number in tables}
+    return [
+        replace(task, count=min(count, LARGER.get(task.dataset.n or 0, COUNT)), single=0)
+        for task in tasks
+        if not (task.method.name == "policy" and any(word in task.method.text for word in COSTLY))
+        and (not tables or groups & set(task.group.split()))
+    ]
 
 
 def recompute(

@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .entries import (
-    BASELINES,
-    CLASSICS,
-    CRITERIA,
-    NAMES,
-    NEURAL,
-    PAPER_SETS,
-    PLAIN,
-    RANDOM_CHOICES,
-    RECIPE,
-    Entry,
-    distilled,
-    recipe,
-    recipes,
-)
+from . import entries
+from .entries import NAMES, PAPER_SETS, RANDOM_CHOICES, Entry
 from .numbers import significant
 from .paper import TABLE2, TABLE3
 from .results import Results
@@ -48,13 +35,14 @@ TIMES = {
 
 def table1(results: Results) -> Table:
     """Return the main results."""
-    sections = {"": BASELINES}
+    sections = {"": entries.BASELINES}
     for kind, random in RANDOM_CHOICES.items():
-        sections[f"{NAMES[kind]} candidates, {RECIPE}"] = recipes(kind) + random
-    sections |= {"without training": CLASSICS, "full Steiner trees scored by a network": NEURAL}
+        sections[f"{NAMES[kind]} candidates, {entries.RECIPE}"] = entries.recipes(kind) + random
+    sections["without training"] = entries.CLASSICS
+    sections["full Steiner trees scored by a network"] = entries.NEURAL
     for kind in RANDOM_CHOICES:
-        entries = distilled(NAMES[kind], kind, plain=", Algorithm 1")
-        sections[f"{NAMES[kind]} candidates, distilled"] = entries
+        uses = entries.distilled(NAMES[kind], kind, plain=", Algorithm 1")
+        sections[f"{NAMES[kind]} candidates, distilled"] = uses
     return Table(
         "table1",
         "Table 1. Gap to the optimum in percent",
@@ -86,7 +74,7 @@ def table1(results: Results) -> Table:
 def _gap_and_effort(results: Results, entry: Entry) -> list[Line]:
     """Return the gaps of an entry and, below the plain use of a model, how much was trained."""
     lines = gap_lines(results, [entry], PAPER_SETS)
-    if not entry.method.endswith(PLAIN):
+    if not entry.method.endswith(entries.PLAIN):
         return lines
     rows = [results.gap(name, entry.method) for name in PAPER_SETS]
     facts = [row.model if row is not None else {} for row in rows]
@@ -115,11 +103,11 @@ def _number_of(seen: int | None) -> str:
 
 def table2(results: Results, dataset: str) -> Table:
     """Return the running times on a dataset."""
-    groups = [BASELINES]
+    groups = [entries.BASELINES]
     for kind, random in RANDOM_CHOICES.items():
-        uses = distilled(NAMES[kind], kind, plain=", distilled")
-        groups.append([recipes(kind)[0], random[0], *uses])
-    groups += [CLASSICS, NEURAL]
+        uses = entries.distilled(NAMES[kind], kind, plain=", distilled")
+        groups.append([entries.recipes(kind)[0], random[0], *uses])
+    groups += [entries.CLASSICS, entries.NEURAL]
     devices = sorted({row.device for row in results.all() if row.device != "cpu"})
     return Table(
         f"table2-{dataset.lower()}",
@@ -148,30 +136,25 @@ def _time_line(results: Results, dataset: str, entry: Entry) -> Line:
 def table3(results: Results) -> Table:
     """Return the generalisation between distributions."""
     columns = (*PAPER_SETS, "DEG")
-    sections = {
-        f"MST candidates, trained on {home}": (
-            home,
-            [
-                Entry("after its recipe, changed", recipe("mst", CRITERIA[0], home)),
-                *distilled("distilled", "mst", ("plain", "refined", "x8 refined"), home=home),
-            ],
-        )
+    uses = ("plain", "refined", "x8 refined")
+    groups = {
+        home: [
+            Entry("after its recipe, changed", entries.recipe("mst", entries.CRITERIA[0], home)),
+            *entries.distilled("distilled", "mst", uses, home=home),
+        ]
         for home in PAPER_SETS
     }
-    sections["minimum spanning tree"] = ("mst", [Entry("here", "mst")])
+    groups["mst"] = [Entry("here", "mst")]
+    sections = []
+    for name, group in groups.items():
+        lines = [Line("paper", [*map(printed_cell, TABLE3[name])])]
+        lines += [Line(one.label, gap_cells(results, one.method, columns)) for one in group]
+        trained = f"MST candidates, trained on {name}"
+        sections.append(Section("minimum spanning tree" if name == "mst" else trained, lines))
     return Table(
         "table3",
         "Table 3. Generalisation between distributions: gap in percent",
         columns,
-        [
-            Section(
-                heading,
-                [
-                    Line("paper", [*map(printed_cell, TABLE3[printed])]),
-                    *(Line(e.label, gap_cells(results, e.method, columns)) for e in entries),
-                ],
-            )
-            for heading, (printed, entries) in sections.items()
-        ],
+        sections,
         ("DEG: 1,000 instances of 10 points on a fine integer grid, given by a file.",),
     )

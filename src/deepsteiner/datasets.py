@@ -1,4 +1,4 @@
-"""Instances to try things on: the paper's datasets, other random kinds, and files.
+"""Instances to solve: the paper's datasets, other random kinds, and files.
 
 Instance i of a (kind, n, seed, split) is always the same, whatever else is asked for: instances
 are drawn in blocks, each from its own random stream, and streams of different kinds, sizes,
@@ -12,7 +12,7 @@ seeds, splits and blocks are independent.
     normal       as D3
     clustered    about sqrt(n) / 2 centres uniform in [0.1, 0.9] squared; each point is normal
                  around one of them, chosen at random, with standard deviation 0.05
-    grid         distinct points of an integer grid with ceil(2 sqrt(n)) points a side
+    grid         distinct points of an integer grid with ceil(2 sqrt(n)) points per side
     separated    uniform, with every distance at least 0.5 / sqrt(n)
     lattice      the first n points of a square lattice, row by row; every instance is the same
 """
@@ -35,7 +35,7 @@ from .io.sources import read_source
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-# The paper's sets: what kind they are and how many points an instance has.
+# The paper's sets: their kind, and how many points each instance has.
 PAPER = {"D1": ("uniform", 10), "D2": ("uniform", 20), "D3": ("normal", 10)}
 LARGEST_SIZE = 100_000_000
 
@@ -171,7 +171,7 @@ def load(
     seed : int, optional
         Other seeds give other instances.
     n : int, optional
-        The number of points of an instance, which the kinds need.
+        The number of points per instance, which the kinds need.
     path : path-like, optional
         A file of instances to read instead.
 
@@ -201,14 +201,14 @@ def load(
     if name in PAPER:
         kind, size = PAPER[name]
         if n not in (None, size):
-            raise OptionError(f"{name} has {size} points an instance, got n={n!r}; use {kind!r}")
+            raise OptionError(f"{name} has {size} points per instance, got n={n!r}; use {kind!r}")
         data = generate(kind, size, 10_000 if count is None else count, seed, split)
         data.name = name
         return data
     if name not in KINDS:
         raise OptionError(f"unknown dataset {name!r}; the names are: {', '.join(names())}")
     if n is None:
-        raise OptionError(f"dataset {name!r} needs n=, the number of points of an instance")
+        raise OptionError(f"dataset {name!r} needs n=, the number of points per instance")
     return generate(name, n, 100 if count is None else count, seed, split)
 
 
@@ -218,9 +218,9 @@ def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: Split = "t
     Parameters
     ----------
     kind : str
-        One of the kinds above, as "uniform".
+        One of the kinds above, such as "uniform".
     n : int
-        The number of points of an instance.
+        The number of points per instance.
     count : int, optional
         The number of instances.
     seed : int, optional
@@ -297,7 +297,7 @@ def _from_file(
 ) -> Dataset:
     instances, optima = _read_file(path, split)
     if n is not None and any(len(points) != n for points in instances):
-        raise OptionError(f"{os.fspath(path)} holds instances of other sizes than n={n!r}")
+        raise OptionError(f"{os.fspath(path)} holds instances of sizes other than n={n!r}")
     if count is not None:
         count = _check_whole("count", count, 0)
         if count > len(instances):
@@ -325,7 +325,7 @@ def _read_file(
         return instances, None
     if optima.shape != (len(instances),) or optima.dtype.kind not in "iuf":
         raise FormatError(
-            f"{source.name}: optimal_length must hold {len(instances)} numbers, one an instance, "
+            f"{source.name}: optimal_length must hold {len(instances)} numbers, one per instance, "
             f"got shape {optima.shape}"
         )
     return instances, optima.astype(np.float64)

@@ -80,8 +80,8 @@ def test_a_whole_last_line_without_its_end_is_kept(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense\n", "line 1: expected one JSON object a line"),
-        ("[1]\n", "line 1: expected one JSON object a line"),
+        ("nonsense\n", "line 1: expected one JSON object per line"),
+        ("[1]\n", "line 1: expected one JSON object per line"),
         ('{"dataset": "D1"}\n', "line 1: the row has no 'batch_ms'"),
         (row().to_line().replace("3.1", '"x"') + "\n", "gap_mean must be a number"),
         (row().to_line().replace('"options": {}', '"options": 3') + "\n", "options must be"),
@@ -201,7 +201,7 @@ class TestOptima:
         with pytest.raises(FormatError, match="is not an npz archive"):
             optima.read_optima(path)
         np.savez(path, names=np.array(["no", "numbers"]))
-        with pytest.raises(FormatError, match=r"no \.npz file of optimal lengths"):
+        with pytest.raises(FormatError, match=r"not an \.npz file of optimal lengths"):
             optima.read_optima(path)
         with pytest.raises(FormatError, match="does not exist"):
             optima.read_optima(tmp_path / "absent.npz")
@@ -301,7 +301,7 @@ class TestPlan:
             (Job(plan="paper", datasets=["D1"]), "use --only"),
             (Job(datasets=["D1"], methods=["mst"], only=["x"]), "--only belongs to --plan"),
             (Job(datasets=["D1"], methods=["mst"], count=0), "--count must be at least 1"),
-            (Job(plan="paper", models="nowhere"), "no folder of trained models"),
+            (Job(plan="paper", models="nowhere"), "not a folder of trained models"),
         ],
     )
     def test_bad_jobs(self, job, message):

@@ -16,7 +16,7 @@ from .runner import Bench, Task, run_tasks
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the rows of the command line; errors are one sentence and exit code 2."""
+    """Measure the rows that the command line asks for; errors are one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
         given.device = resolve_device(given.device)

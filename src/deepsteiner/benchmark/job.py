@@ -1,4 +1,4 @@
-"""What a user wants of the runner, and the tasks that come to."""
+"""What a user asks of the runner, and the tasks that this comes to."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Job:
 
 
 def tasks_of(job: Job) -> list[Task]:
-    """Return the tasks, dataset by dataset; nothing to do is an error."""
+    """Return the tasks, dataset by dataset, or refuse a job with none."""
     if job.count is not None and job.count < 1:
         raise OptionError(f"--count must be at least 1, got {job.count}")
     if job.plan is None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import FormatError
-from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS
+from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS, fitting_models
 
 CONFIG = DESCRIPTIONS["policy"]
 # The earlier part of a training that went on under the name without it; not measured itself.
@@ -42,15 +42,20 @@ class Model:
 
 def shipped_policies() -> list[Model]:
     """Return the policies of the package, by name."""
-    return _policies(SHIPPED, shipped=True)
+    return [describe_model(name) for name in fitting_models("policy")]
 
 
 def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
     """Return the policies in the sub-folders of a folder of runs."""
     path = Path(folder)
     if not path.is_dir():
-        raise FormatError(f"{path} is no folder of trained models")
-    found = _policies(path, shipped=False)
+        raise FormatError(f"{path} is not a folder of trained models")
+    inner = list(path.glob(f"*/model/{CONFIG}"))
+    runs = {config.parent.parent for config in inner}  # a run's own file describes no model
+    configs = inner + [one for one in path.glob(f"*/{CONFIG}") if one.parent not in runs]
+    models = [describe_model(str(config.parent)) for config in sorted(configs)]
+    # Other models, such as the tour model, choose no Steiner points.
+    found = [one for one in models if "candidates" in one.facts and not one.name.endswith(BEGUN)]
     if not found:
         raise FormatError(f"{path} holds no trained models: expected NAME/{CONFIG}")
     return found
@@ -58,31 +63,12 @@ def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
 
 def describe_model(argument: str) -> Model:
     """Return the model that the option `model` of a policy names; unknown ones have no facts."""
-    shipped = SHIPPED / argument / CONFIG
-    if argument == Path(argument).name and shipped.is_file():
-        return Model(argument, argument, _facts(shipped))
-    path = Path(argument)
-    config = path / CONFIG
-    return Model(_name(path), argument, _facts(config) if config.is_file() else {})
-
-
-def _policies(folder: Path, *, shipped: bool) -> list[Model]:
-    inner = list(folder.glob(f"*/model/{CONFIG}"))
-    runs = {config.parent.parent for config in inner}  # whose own file is no model's
-    configs = inner + [path for path in folder.glob(f"*/{CONFIG}") if path.parent not in runs]
-    models = []
-    for config in sorted(configs):
-        facts = _facts(config)
-        name = _name(config.parent)
-        # Others, as the tour model, choose no Steiner points.
-        if "candidates" in facts and not name.endswith(BEGUN):
-            models.append(Model(name, name if shipped else str(config.parent), facts))
-    return models
-
-
-def _name(folder: Path) -> str:
-    resolved = folder.resolve()
-    return resolved.parent.name if resolved.name == "model" else resolved.name
+    if argument in fitting_models("policy"):
+        return Model(argument, argument, _facts(SHIPPED / argument / CONFIG))
+    folder = Path(argument).resolve()
+    name = folder.parent.name if folder.name == "model" else folder.name
+    config = folder / CONFIG
+    return Model(name, argument, _facts(config) if config.is_file() else {})
 
 
 def _facts(config: Path) -> dict[str, Any]:
@@ -93,13 +79,12 @@ def _facts(config: Path) -> dict[str, Any]:
         raise FormatError(f"{config} is not readable JSON") from None
     if not isinstance(meta, dict) or not isinstance(meta.get("candidates"), dict):
         return {}
-    config_of = meta.get("config")
-    tables = config_of if isinstance(config_of, dict) else {}
     train, data, reinforce = (
-        table if isinstance(table := tables.get(name), dict) else {}
-        for name in ("train", "data", "reinforce")
+        _table(_table(meta, "config"), name) for name in ("train", "data", "reinforce")
     )
+    # The weights tell apart the results of a model and of the same one trained again.
     weights = config.with_name(WEIGHTS)
+    digest = blake2b(weights.read_bytes(), digest_size=6) if weights.is_file() else None
     facts: dict[str, Any] = {
         "candidates": meta["candidates"],
         "data": data.get("name"),
@@ -109,10 +94,7 @@ def _facts(config: Path) -> dict[str, Any]:
         "batch": train.get("batch"),
         "minutes": round(meta["elapsed"] / 60, 1) if meta.get("elapsed") else None,
         "trained_on": meta.get("device"),
-        # Results of a model that was trained anew are told apart by its weights.
-        "weights": blake2b(weights.read_bytes(), digest_size=6).hexdigest()
-        if weights.is_file()
-        else None,
+        "weights": digest.hexdigest() if digest else None,
         "expectation": reinforce.get("expectation") or None,
         "start": train.get("start"),
         "instances_before": meta.get("instances_before"),
@@ -123,3 +105,8 @@ def _facts(config: Path) -> dict[str, Any]:
         if data.get("instances"):
             facts["epochs"] = round(facts["instances_seen"] / data["instances"], 1)
     return {key: value for key, value in facts.items() if value is not None}
+
+
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}

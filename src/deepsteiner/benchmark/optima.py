@@ -1,7 +1,7 @@
 """Optimal lengths of instance sets: solved once by the exact solver, then kept by content hash.
 
-The cache is a folder of .npz files in the user's cache folder, one a set. A file that cannot be
-read, or that does not hold what its name says, is made anew.
+The cache is a folder of .npz files in the user's cache folder, one per set. A file that
+cannot be read, or does not hold what its name says, is made again.
 """
 
 from __future__ import annotations
@@ -81,12 +81,12 @@ def read_optima(path: str | os.PathLike[str]) -> dict[str, FloatArray]:
     archive = Archive(read_source(path))
     found = archive.read(*archive.names)
     if any(array.dtype != np.float64 or array.ndim != 1 for array in found.values()):
-        raise FormatError(f"{os.fspath(path)} is no .npz file of optimal lengths")
+        raise FormatError(f"{os.fspath(path)} is not an .npz file of optimal lengths")
     return {name: np.array(array) for name, array in found.items()}
 
 
 def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> None:
-    """Refuse optima that a tree beats: they belong to other instances, or are none."""
+    """Refuse optima that a tree beats: they belong to other instances, or are not optima."""
     below = lengths < optima * (1 - TOLERANCE)
     if below.any():
         index = int(np.argmax(below))

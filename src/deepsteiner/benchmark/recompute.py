@@ -15,7 +15,7 @@ from .tables.plans import LARGER, only, paper_plan
 from .tables.results import Results
 
 COUNT = 200
-# A slow row is made of fewer instances, so that it takes about so many seconds.
+# A slow row is made of fewer instances, so that it takes about this many seconds.
 ALLOWANCE = 15.0
 LADDER = (100, 50, 20, 10)
 TRIAL = 4
@@ -85,7 +85,7 @@ def affordable(task: Task, bench: Bench) -> Task:
         return task
     points = task.dataset.load(min(TRIAL, task.count), bench.seed).points
     call = bench.call(task)
-    solve_many(points, **call)  # what is done once, as loading the model, is not counted
+    solve_many(points, **call)  # loading the model, which is done once, is not timed
     each = solve_many(points, **call).runtime / len(points)
     steps = (number for number in (task.count, *LADDER) if each * number <= ALLOWANCE)
     return replace(task, count=min(task.count, next(steps, LADDER[-1])))

@@ -1,4 +1,4 @@
-"""Result rows: what one method did on one dataset, as one line of JSON."""
+"""Result rows: what one method did on one dataset, one line of JSON each."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def read_objects(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, 
     except OSError as error:
         raise FormatError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
     except UnicodeDecodeError:
-        raise FormatError(f"{os.fspath(path)} is no text in UTF-8") from None
+        raise FormatError(f"{os.fspath(path)} is not UTF-8 text") from None
     for number, line in enumerate(lines, start=1):
         where = f"{os.fspath(path)}, line {number}"
         values = _parsed(line)
         if isinstance(values, dict):
             yield where, values
         elif line.strip() and (values is not None or number < len(lines)):
-            raise FormatError(f"{where}: expected one JSON object a line")
+            raise FormatError(f"{where}: expected one JSON object per line")
 
 
 def read_records(kind: type[T], path: str | os.PathLike[str]) -> list[T]:

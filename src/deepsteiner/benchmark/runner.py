@@ -27,7 +27,7 @@ from .specs import DatasetSpec, Instances, MethodSpec
 
 # Instances solved before the clock starts: kernels are compiled and models loaded then.
 WARM_UP = 16
-# Optima are known to rounding: a gap closer to zero than this many percent is zero.
+# Optima are known up to rounding: a gap of fewer percent than this is zero.
 ZERO_GAP = 1e-9
 # What a row that is not measured yet, and only has a key, lacks.
 MEASURED = (
@@ -90,9 +90,9 @@ class Bench:
         return self._loaded[key]
 
     def call(self, task: Task) -> dict[str, Any]:
-        """Return what every call of a task's method is given, and prepare torch for those.
+        """Return the arguments of every call of a task's method, and prepare torch for the calls.
 
-        A learned method gets as many threads as the others.
+        A learned method gets as many threads as the others do.
         """
         if "torch" in get_method(task.method.name, {}).info.needs:
             # Threads that spin while they wait make a busy machine many times slower.

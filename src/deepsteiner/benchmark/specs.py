@@ -22,7 +22,7 @@ from ..registry import get_method
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A dataset to measure on. A file has a path; its label says so where the name is taken."""
+    """A dataset to measure on: one of the paper's, a kind with its size, or a file."""
 
     name: str
     n: int | None = None
@@ -30,7 +30,7 @@ class DatasetSpec:
 
     @property
     def label(self) -> str:
-        """The name that rows and tables use."""
+        """The name that rows and tables use; a file that is called as a paper's set says so."""
         if self.path is not None and self.name in datasets.PAPER:
             return f"{self.name} (file)"
         return self.name if self.n is None else f"{self.name}-{self.n}"
@@ -77,7 +77,7 @@ def parse_dataset(text: str) -> DatasetSpec:
     name, colon, path = text.partition(":")
     if colon:
         if not name or not path:
-            raise OptionError(f"a dataset of a file is written name:path, got {text!r}")
+            raise OptionError(f"a dataset from a file is written name:path, got {text!r}")
         return DatasetSpec(name, None, path)
     if name == "DEG":
         raise OptionError("DEG is read from a file of yours: write DEG:path (npz with 'points')")

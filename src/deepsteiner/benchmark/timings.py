@@ -1,4 +1,4 @@
-"""Rows of time and size: single calls, large instances and rates, as one line of JSON each.
+"""Rows of times: single calls, large instances and rates of batches, one line of JSON each.
 
 The scripts in `benchmarks/` write them (`--rows FILE`); the README's tables are made of those
 that come with the package.
@@ -22,7 +22,7 @@ STORED = STORED_ROWS / "timings"
 # The calibration (a Delaunay triangulation of 100,000 fixed points) that scaled times stand for.
 REFERENCE_CALIBRATION = 0.530
 # GeoSteiner 5.3 in one process, one thread, uniform points, where the calibration took that long:
-# mean milliseconds of an instance.
+# mean milliseconds per instance.
 GEOSTEINER_MS = {10: 1.05, 20: 7.7, 50: 53, 100: 150, 200: 460, 500: 1540, 1000: 4700}
 
 
@@ -31,7 +31,7 @@ class Timing:
     """What one method took on `count` instances of n points.
 
     `call` is "solve" where each was solved by a call of its own, "solve_many" for a batch.
-    `seconds` is the mean of an instance and `saving` how many percent shorter than the spanning
+    `seconds` is the mean per instance and `saving` how many percent shorter than the spanning
     tree the trees are. `proven` counts proven optima; `peak_gib` is the peak memory of the process
     and `calibration` the seconds of the calibration in the same run.
     """
@@ -57,12 +57,12 @@ class Timing:
 
     @property
     def scaled_ms(self) -> float:
-        """Milliseconds of an instance where the calibration takes its reference time."""
+        """Milliseconds per instance on a machine whose calibration takes the reference time."""
         return 1000.0 * self.seconds * REFERENCE_CALIBRATION / self.calibration
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a later row of the same replaces."""
+        """What tells rows apart: a later one of the same key replaces the earlier."""
         options = json.dumps(self.options, sort_keys=True)
         return self.dataset, self.n, self.method, options, self.call, self.threads
 
@@ -73,7 +73,7 @@ def make_timing(**values: Any) -> Timing:
 
 
 def read_timings(path: str | os.PathLike[str]) -> list[Timing]:
-    """Return the rows of a file; what is wrong with a line is said in one sentence."""
+    """Return the rows of a file."""
     return read_records(Timing, path)
 
 
@@ -83,7 +83,7 @@ def stored_timings() -> list[Timing]:
 
 
 def write_timing(path: str | os.PathLike[str], row: Timing) -> None:
-    """Put a row into a file, in place of an earlier one of the same."""
+    """Put a row into a file, in place of an earlier one with the same key."""
     target = Path(path)
     rows = {one.key: one for one in read_timings(target)} if target.exists() else {}
     rows[row.key] = row

@@ -117,7 +117,7 @@ def compare(
     Raises
     ------
     OptionError
-        If there is no solution, or another number of titles than of solutions.
+        If there are no solutions, or the number of titles is not that of the solutions.
 
     Examples
     --------

@@ -40,7 +40,7 @@ def solution_svg(solution: Solution, width: int = 480) -> str:
     Raises
     ------
     OptionError
-        If the width is no whole number of at least 64.
+        If the width is not a whole number of at least 64.
 
     Examples
     --------

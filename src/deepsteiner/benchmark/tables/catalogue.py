@@ -12,7 +12,7 @@ from .table import Table, with_counts
 from .table_main import table1, table2, table3
 from .table_studies import table4, table5, table6, table7, table8
 
-# Table 2 is one table a dataset.
+# Table 2 has one part per dataset.
 MAKERS: list[tuple[str, Callable[[Results], Table]]] = [
     ("1", table1),
     *(("2", partial(table2, dataset=name)) for name in PAPER_SETS),

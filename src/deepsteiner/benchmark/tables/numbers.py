@@ -48,7 +48,7 @@ def concise(value: float, error: float | None) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with so many digits, and no exponent.
+    """Return a number with at least this many significant digits, and no exponent.
 
     >>> significant(0.0066273), significant(142.13), significant(2217.1)
     ('0.00663', '142', '2,217')

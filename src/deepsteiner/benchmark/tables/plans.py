@@ -43,7 +43,7 @@ CLASSICAL = [
 
 
 def points_per_arc(k_star: int, neighbours: int | None = None) -> str:
-    """Return the lookahead with k* points an arc, of MST candidates or of k' neighbours."""
+    """Return the lookahead with k* points per arc: over MST edges, or to k' neighbours."""
     near = "" if neighbours is None else f",candidates=knn,k_neighbors={neighbours}"
     return lookahead(f"k_star={k_star}{near}")
 
@@ -150,7 +150,7 @@ def _size_tasks(n: int, models: Iterable[Model], device: str) -> Iterator[Task]:
         for method in SIZE_METHODS.values():
             yield Task(dataset, parse_method(method), LARGER[n], group="classical sizes")
         if n > min(LARGER):
-            return  # a policy takes minutes an instance
+            return  # a policy takes minutes per instance
         count = LARGER_POLICY_ON_CPU
     for model in models:
         trained_here = model.is_distilled and model.facts.get("data") in ("D1", "D2")

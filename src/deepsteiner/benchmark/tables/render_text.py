@@ -87,7 +87,7 @@ def _markdown_table(table: Table, marked: bool) -> str:
 
 
 def words(cell: Cell, marked: bool, *, short: bool = False) -> str:
-    """Return a cell in full, as documents show it, or `short`, as a terminal has room for."""
+    """Return a cell in full, for documents, or `short`, for a terminal."""
     if cell.value is None:
         if short and cell.state == "missing":
             return DASH

@@ -90,7 +90,7 @@ def _gap_and_effort(results: Results, entry: Entry) -> list[Line]:
 
 
 def _epochs_and_seen(facts: dict[str, Any]) -> str:
-    """Return the epochs and instances of a training, as '100, 1.02M'."""
+    """Return the epochs and instances of a training, such as '100, 1.02M'."""
     words = _number_of(facts.get("instances_seen"))
     return f"{facts['epochs']:.0f}, {words}" if words and facts.get("epochs") else words
 

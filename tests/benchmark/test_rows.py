@@ -16,7 +16,7 @@ from deepsteiner.benchmark.job import Job, tasks_of
 from deepsteiner.benchmark.models import describe_model, policies_in, shipped_policies
 from deepsteiner.benchmark.runner import Bench, Task, run_tasks
 from deepsteiner.benchmark.specs import Instances, parse_dataset, parse_method
-from deepsteiner.benchmark.tables.plans import only, paper_plan
+from deepsteiner.benchmark.tables.plans import only, paper_plan, policy_spec
 from deepsteiner.core.errors import DeepSteinerError, FormatError, OptionError
 
 
@@ -350,6 +350,12 @@ class TestModels:
         assert model.argument == str(folder)
         assert (model.facts["epochs"], model.facts["instances_seen"]) == (2.0, 20480)
         assert describe_model(str(folder)).name == model.name
+
+    def test_a_folder_may_have_a_name_that_no_method_text_can_hold(self, tmp_path):
+        folder = self.write_run(tmp_path / "a,b=c", "mst-first-selection-d1")
+        (model,) = policies_in(folder.parents[1])
+        spec = policy_spec(model, "refined")
+        assert spec.options == {"model": str(folder), "normalize": False, "refine": True}
 
     def test_an_empty_folder_is_refused(self, tmp_path):
         with pytest.raises(FormatError, match="holds no trained models"):

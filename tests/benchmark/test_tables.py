@@ -22,7 +22,7 @@ from deepsteiner.benchmark.report import charts, curves, pictures
 from deepsteiner.benchmark.report.page import html
 from deepsteiner.benchmark.rows import Row, read_rows, stored_rows
 from deepsteiner.benchmark.runner import Bench
-from deepsteiner.benchmark.tables import paper, render_text
+from deepsteiner.benchmark.tables import entries, paper, render_text
 from deepsteiner.benchmark.tables.catalogue import make_tables
 from deepsteiner.benchmark.tables.plans import only, paper_plan
 from deepsteiner.benchmark.tables.preface import preface
@@ -140,6 +140,20 @@ class TestCells:
         assert cell(results, "1", "seen before", "D2").text == "410k"
         lines = [line for _, line, _, c in make_tables(results, ["3"])[0].cells() if c.value == 0.2]
         assert [line.label for line in lines] == ["distilled"]
+
+    def test_every_set_has_the_model_that_was_trained_on_it_and_others_have_that_of_d1(self):
+        results = Results(
+            [
+                policy("mst-d3", "D3", gap_mean=0.19),
+                policy("mst-d1", "D3", gap_mean=0.3),
+                policy("mst-d1", "DEG", gap_mean=0.4),
+                policy("mst-d3", "DEG", gap_mean=0.5),
+            ]
+        )
+        method = entries.policy("mst-{home}")
+        assert results.gap("D3", method).gap_mean == 0.19
+        assert results.gap("DEG", method).gap_mean == 0.4
+        assert results.gap("D2", method) is None
 
     def test_results_of_other_weights_are_outdated(self):
         old = policy("mst-d1", gap_mean=9.0, model={"weights": "0" * 12})

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..batch import solve_many
-from .models import Model, shipped_policies
+from .models import shipped_policies
 from .rows import Row
 from .runner import Bench, Task
 from .tables.plans import LARGER, only, paper_plan
@@ -41,15 +41,12 @@ class Agreement:
         return abs(self.difference) <= self.allowed
 
 
-def quick_tasks(
-    models: Sequence[Model] | None = None, count: int = COUNT, tables: Sequence[str] = ()
-) -> list[Task]:
+def quick_tasks(count: int = COUNT, tables: Sequence[str] = ()) -> list[Task]:
     """Return what is recomputed: the rows without training, and the distilled models at home.
 
     `tables` limits them to the rows of those tables.
     """
-    shipped = shipped_policies() if models is None else models
-    distilled = [model for model in shipped if model.is_distilled]
+    distilled = [model for model in shipped_policies() if model.is_distilled]
     tasks = only(paper_plan(models=distilled), ["classical", "learned table1"])
     groups = {GROUPS.get(number) for number in tables}
     return [

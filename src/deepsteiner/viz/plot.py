@@ -20,8 +20,6 @@ from .scene import (
     Scene,
     count_text,
     heading,
-    length_text,
-    quality_text,
     scene_of,
     scene_of_points,
 )
@@ -140,7 +138,7 @@ def compare(
     for index, scene in enumerate(scenes):
         ax = _draw(scene, figure.add_subplot(rows, columns, index + 1), size_for=most_nodes)
         ax.set_axis_off()
-        title = titles[index] if titles is not None else _short_title(solutions[index])
+        title = titles[index] if titles is not None else heading(solutions[index], stacked=True)
         _titled(ax, title, size=9.5)
     return figure
 
@@ -280,8 +278,3 @@ def _titled(ax: Axes, title: str, size: float = 11.0) -> Axes:
         words = ax.annotate(second, (0, 1), xycoords="axes fraction", **above)
         words.set(fontsize=0.85 * size, color=QUIET, annotation_clip=False)
     return ax
-
-
-def _short_title(solution: Solution) -> str:
-    second = filter(None, (f"length {length_text(solution)}", quality_text(solution)))
-    return f"{solution.method or 'tree'}\n{', '.join(second)}"

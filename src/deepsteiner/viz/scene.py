@@ -93,10 +93,17 @@ def quality_text(solution: Solution) -> str:
     return f"gap {100 * solution.gap:.3g} %"
 
 
-def heading(solution: Solution) -> str:
-    """Return the title of a picture: method, length and gap."""
-    parts = (solution.method, f"length {length_text(solution)}", quality_text(solution))
-    return ", ".join(part for part in parts if part)
+def heading(solution: Solution, *, stacked: bool = False) -> str:
+    """Return the title of a picture: method, length and gap; `stacked`, the method on top.
+
+    >>> tree = Solution([[0, 0], [3, 4]], [], [[0, 1]], 5.0, method="mst")
+    >>> heading(tree), heading(tree, stacked=True)
+    ('mst, length 5', 'mst\\nlength 5')
+    """
+    result = ", ".join(filter(None, (f"length {length_text(solution)}", quality_text(solution))))
+    if stacked:
+        return f"{solution.method or 'tree'}\n{result}"
+    return f"{solution.method}, {result}" if solution.method else result
 
 
 def count_text(scene: Scene) -> str:

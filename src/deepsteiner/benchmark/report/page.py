@@ -78,7 +78,7 @@ def _panels(panels: Iterable[tuple[str, str]]) -> str:
 
 
 def _contents(tables: Sequence[Table]) -> str:
-    names = {table.key: table.title.partition(".")[0] for table in tables} | HEADINGS
+    names = {table.key: table.name for table in tables} | HEADINGS
     links = [f'<a href="#{key}">{escape(name)}</a>' for key, name in names.items()]
     return f"<nav>{' · '.join(links)}</nav>"
 

@@ -52,13 +52,22 @@ class Section:
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its name in files, its title, and the notes that stand below it."""
+    """A table with its title, and the notes that stand below it."""
 
-    key: str
     title: str
     columns: Sequence[str]
     sections: Sequence[Section]
     notes: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """What the table is called: the title up to its full stop, as "Table 2, D1"."""
+        return self.title.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """The name as files and links have it, as "table2-d1"."""
+        return self.name.lower().replace(", ", "-").replace(" ", "")
 
     def cells(self) -> Iterator[tuple[Section, Line, str, Cell]]:
         """Yield every cell with its section, line and column."""
@@ -102,12 +111,15 @@ def beside(ours: Sequence[Cell], printed: str = "") -> list[Cell]:
     return [cell for pair in zip(ours, theirs, strict=False) for cell in pair]
 
 
-def gap_lines(results: Results, entries: Iterable[Entry], datasets: Sequence[str]) -> list[Line]:
-    """Return a line of gaps on the datasets for every entry, each with the paper's beside it."""
-    return [
-        Line(label, beside(gap_cells(results, method, datasets), printed))
-        for label, method, printed in entries
-    ]
+def gap_lines(
+    results: Results, entries: Iterable[Entry], datasets: Sequence[str], *, paper: bool = False
+) -> list[Line]:
+    """Return a line of gaps on the datasets for every entry, with the paper's beside if asked."""
+    lines = []
+    for label, method, printed in entries:
+        cells = gap_cells(results, method, datasets)
+        lines.append(Line(label, beside(cells, printed) if paper else cells))
+    return lines
 
 
 def with_counts(table: Table) -> Table:

@@ -15,7 +15,6 @@ from .table import (
     Section,
     Table,
     beside,
-    gap_cells,
     gap_lines,
     our_cell,
     printed_cell,
@@ -44,7 +43,6 @@ def table1(results: Results) -> Table:
         uses = entries.distilled(NAMES[kind], kind, plain=", Algorithm 1")
         sections[f"{NAMES[kind]} candidates, distilled"] = uses
     return Table(
-        "table1",
         "Table 1. Gap to the optimum in percent",
         [column for name in PAPER_SETS for column in (name, "paper")],
         [
@@ -73,7 +71,7 @@ def table1(results: Results) -> Table:
 
 def _gap_and_effort(results: Results, entry: Entry) -> list[Line]:
     """Return the gaps of an entry and, below the plain use of a model, how much was trained."""
-    lines = gap_lines(results, [entry], PAPER_SETS)
+    lines = gap_lines(results, [entry], PAPER_SETS, paper=True)
     if not entry.method.endswith(entries.PLAIN):
         return lines
     rows = [results.gap(name, entry.method) for name in PAPER_SETS]
@@ -110,7 +108,6 @@ def table2(results: Results, dataset: str) -> Table:
     groups += [entries.CLASSICS, entries.NEURAL]
     devices = sorted({row.device for row in results.all() if row.device != "cpu"})
     return Table(
-        f"table2-{dataset.lower()}",
         f"Table 2, {dataset}. Milliseconds per instance and peak memory in MiB",
         ("paper", *TIMES),
         [Section("", [_time_line(results, dataset, one) for one in group]) for group in groups],
@@ -148,11 +145,10 @@ def table3(results: Results) -> Table:
     sections = []
     for name, group in groups.items():
         lines = [Line("paper", [*map(printed_cell, TABLE3[name])])]
-        lines += [Line(one.label, gap_cells(results, one.method, columns)) for one in group]
+        lines += gap_lines(results, group, columns)
         trained = f"MST candidates, trained on {name}"
         sections.append(Section("minimum spanning tree" if name == "mst" else trained, lines))
     return Table(
-        "table3",
         "Table 3. Generalisation between distributions: gap in percent",
         columns,
         sections,

@@ -8,7 +8,7 @@ from ..rows import Row
 from .entries import BASELINES, CLASSICS, NEURAL, RANDOM_CHOICES, Entry, distilled, policy
 from .plans import GRIDS, K_NEIGHBORS, K_STARS, LARGER, SIZE_METHODS, grid_size, points_per_arc
 from .results import Results
-from .table import Line, Section, Table, gap_cells, gap_lines, our_cell, text_cell
+from .table import Line, Section, Table, gap_lines, our_cell, text_cell
 
 # How rows of a file of D1 are labelled.
 AUTHORS = "D1 (file)"
@@ -26,7 +26,6 @@ def table4(results: Results) -> Table:
         rows += [_studied(results, kind="knn", k_star=k, k_neighbors=near) for near in K_NEIGHBORS]
         models.append(Line(f"k* = {k}", [our_cell(results, row) for row in rows]))
     return Table(
-        "table4",
         "Table 4. Points per arc k* and neighbours k', D1: gap in percent",
         ("MST", *(f"KNN k'={near}" for near in K_NEIGHBORS)),
         [Section("lookahead", lookahead), Section("distilled, Algorithm 1", models)],
@@ -63,7 +62,6 @@ def table5(results: Results) -> Table:
         ]
         lines.append(Line(f"{size} × {size}", cells))
     return Table(
-        "table5",
         "Table 5. Grid candidates over the unit square, D1: gap in percent",
         ("points", "lookahead", "CPU batch ms", "distilled"),
         [Section("", lines)],
@@ -82,17 +80,11 @@ def table6(results: Results) -> Table:
     ]
     others = [Entry(label, method) for label, method in SIZE_METHODS.items()]
     return Table(
-        "table6",
         "Table 6. Generalisation in size, uniform points: gap in percent",
         [f"n = {n}" for n in (10, 20, *LARGER)],
         [
-            Section(
-                heading, [Line(e.label, gap_cells(results, e.method, datasets)) for e in entries]
-            )
-            for heading, entries in (
-                ("MST candidates, distilled", learned),
-                ("other methods", others),
-            )
+            Section("MST candidates, distilled", gap_lines(results, learned, datasets)),
+            Section("other methods", gap_lines(results, others, datasets)),
         ],
         ("Instances are uniform in the unit square; n = 10 is D1 and n = 20 is D2.",),
     )
@@ -101,7 +93,6 @@ def table6(results: Results) -> Table:
 def table7(results: Results) -> Table:
     """Return what was trained: the effort behind every model."""
     return Table(
-        "table7",
         "Table 7. The models: what each was trained on, and how long",
         ("data, loss", "start", "epochs", "steps × batch", "min"),
         [Section("", [_model_line(row.options["model"], row.model) for row in results.models()])],
@@ -143,11 +134,10 @@ def table8(results: Results) -> Table:
     random = [entry for choices in RANDOM_CHOICES.values() for entry in choices]
     learned = distilled("MST distilled", "mst", ("plain", "refined", "x8 refined"))
     return Table(
-        "table8",
         "Table 8. The authors' own D1 test instances: gap in percent",
         ("here", "paper"),
         [
-            Section("", gap_lines(results, entries, [AUTHORS]))
+            Section("", gap_lines(results, entries, [AUTHORS], paper=True))
             for entries in (BASELINES, random, [*CLASSICS, *NEURAL, *learned])
         ],
         ("Read from their file; optima by Geo-Steiner, as they come with it.",),

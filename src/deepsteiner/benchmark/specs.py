@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import datasets
 from ..core.errors import OptionError
-from ..core.options import from_text
+from ..core.options import options_from_text
 from ..core.points import FloatArray
 from ..registry import get_method
 
@@ -106,14 +106,7 @@ def parse_method(text: str) -> MethodSpec:
     """
     name, _, settings = text.partition(":")
     infos = get_method(name, {}).info.options
-    options: dict[str, Any] = {}
-    for setting in filter(None, settings.split(",")):
-        option, equals, value = setting.partition("=")
-        if not equals or not option or option in options:
-            raise OptionError(
-                f"method {text!r}: options are written name=value, each once, with commas between"
-            )
-        options[option] = from_text(infos, option, value, method=name)
+    options = options_from_text(infos, filter(None, settings.split(",")), method=name)
     get_method(name, options)  # refuses values out of range
     defaults = {option.name: option.default for option in infos}
     kept = {key: value for key, value in options.items() if value != defaults[key]}

@@ -178,7 +178,7 @@ def load(
     Returns
     -------
     Dataset
-        The instances.
+        As many instances as asked for, with their optimal lengths where the file has them.
 
     Raises
     ------
@@ -231,12 +231,12 @@ def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: Split = "t
     Returns
     -------
     Dataset
-        The instances.
+        The instances, which are made when they are asked for.
 
     Raises
     ------
     OptionError
-        If the kind or a number is not one of those accepted.
+        If the kind is unknown, or a number out of range.
 
     Examples
     --------

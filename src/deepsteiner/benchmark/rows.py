@@ -122,7 +122,12 @@ def read_rows(path: str | os.PathLike[str]) -> list[Row]:
 
 def stored_rows() -> list[Row]:
     """Return the rows that come with the package."""
-    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_rows(path)]
+    return read_folder(Row, STORED)
+
+
+def read_folder(kind: type[T], folder: Path) -> list[T]:
+    """Return the lines of all .jsonl files of a folder, file by file."""
+    return [row for path in sorted(folder.glob("*.jsonl")) for row in read_records(kind, path)]
 
 
 def append_row(path: str | os.PathLike[str], row: Row) -> None:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from ..io.atomic import atomic_write
 from . import provenance
 from .rows import STORED as STORED_ROWS
-from .rows import read_records
+from .rows import read_folder, read_records
 
 STORED = STORED_ROWS / "timings"
 # The calibration (a Delaunay triangulation of 100,000 fixed points) that scaled times stand for.
@@ -72,20 +72,15 @@ def make_timing(**values: Any) -> Timing:
     return Timing(**{**provenance.stamp(), "machine": f"{os.cpu_count() or 1} cores", **values})
 
 
-def read_timings(path: str | os.PathLike[str]) -> list[Timing]:
-    """Return the rows of a file."""
-    return read_records(Timing, path)
-
-
 def stored_timings() -> list[Timing]:
-    """Return the rows that come with the package."""
-    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_timings(path)]
+    """Return the rows of times that come with the package."""
+    return read_folder(Timing, STORED)
 
 
 def write_timing(path: str | os.PathLike[str], row: Timing) -> None:
     """Put a row into a file, in place of an earlier one with the same key."""
     target = Path(path)
-    rows = {one.key: one for one in read_timings(target)} if target.exists() else {}
+    rows = {one.key: one for one in read_records(Timing, target)} if target.exists() else {}
     rows[row.key] = row
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:

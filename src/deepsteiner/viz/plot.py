@@ -76,12 +76,12 @@ def plot_points(points: Any, ax: Axes | None = None) -> Axes:
     points : array_like
         The points, of shape (n, 2). Those that carry a CRS are drawn as longitude and latitude.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a figure of its own.
+        The axes to draw on; by default those of a new figure.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes that were drawn on.
+        Those axes, so that more can be drawn on them.
 
     Examples
     --------

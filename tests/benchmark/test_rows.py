@@ -296,11 +296,11 @@ class TestPlan:
         ("job", "message"),
         [
             (Job(), "give --dataset and --method"),
-            (Job(datasets=["D1"]), "give --dataset and --method"),
+            (Job(dataset=["D1"]), "give --dataset and --method"),
             (Job(plan="other"), "unknown plan 'other'"),
-            (Job(plan="paper", datasets=["D1"]), "use --only"),
-            (Job(datasets=["D1"], methods=["mst"], only=["x"]), "--only belongs to --plan"),
-            (Job(datasets=["D1"], methods=["mst"], count=0), "--count must be at least 1"),
+            (Job(plan="paper", dataset=["D1"]), "use --only"),
+            (Job(dataset=["D1"], method=["mst"], only=["x"]), "--only belongs to --plan"),
+            (Job(dataset=["D1"], method=["mst"], count=0), "--count must be at least 1"),
             (Job(plan="paper", models="nowhere"), "not a folder of trained models"),
         ],
     )

@@ -42,21 +42,13 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deepsteiner.benchmark", description=__doc__.splitlines()[0]
     )
-    parser.add_argument(
-        "--dataset", action="append", default=[], dest="datasets", metavar="DATASET"
-    )
-    parser.add_argument("--method", action="append", default=[], dest="methods", metavar="METHOD")
-    parser.add_argument("--plan")
-    parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--deg")
-    parser.add_argument("--d1")
-    parser.add_argument("--models")
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seed", type=int, default=0)
+    for name in ("dataset", "method", "only"):
+        parser.add_argument(f"--{name}", action="append", default=[])
+    for name in ("plan", "deg", "d1", "models", "optima"):
+        parser.add_argument(f"--{name}")
+    for name, default in {"count": None, "seed": 0, "workers": 1, "single": 0}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--single", type=int, default=0)
-    parser.add_argument("--optima")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("-O", "--output", default="runs/bench.jsonl")
     return parser

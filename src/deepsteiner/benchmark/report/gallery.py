@@ -8,10 +8,10 @@ import numpy as np
 
 from ... import datasets
 from ...api import solve
+from ...core.points import FloatArray
 from ..models import shipped_policies
 from ..optima import content_hash
-from ..rows import Row
-from ..specs import parse_method
+from ..specs import MethodSpec, parse_method
 from ..tables.entries import BASELINES, CLASSICS, NAMES, NEURAL, RANDOM_CHOICES, distilled
 from ..tables.results import Results
 from .pictures import tree_picture
@@ -24,20 +24,26 @@ SHOWN = (
     *("lookahead, MST", "lookahead, MST, relaxed", "smith", "thompson", "dreyer"),
     *("local, fast", "neural, fast"),
 )
-# (caption, SVG) of each example of a method.
-Panels = list[tuple[str, str]]
 
 
-def exhibits(results: Results) -> dict[str, Panels]:
-    """Return the examples of every method with a result on D1 that can be solved again here."""
+def exhibits(results: Results) -> dict[str, list[tuple[str, str]]]:
+    """Return (caption, SVG) of the examples of every method, by its label.
+
+    Shown are methods with a result on D1, on the instances that are generated here.
+    """
     entries = [*BASELINES, *RANDOM_CHOICES["mst"], *CLASSICS, *NEURAL]
     methods = {label: method for label, method, _ in entries}
     methods = {label: methods[label] for label in SHOWN} | _learned()
-    return {
-        label: _examples(row, method)
-        for label, method in methods.items()
-        if (row := results.gap(DATASET, method)) is not None and _is_same_set(row)
-    }
+    found = {}
+    for label, method in methods.items():
+        row = results.gap(DATASET, method)
+        if row is None or not row.examples:
+            continue
+        data = datasets.load(DATASET, count=row.count, seed=row.seed)
+        if content_hash(np.asarray(data.points)) == row.points:
+            spec, seed = parse_method(method), row.seed
+            found[label] = [_example(one, data[row.examples[one]], spec, seed) for one in PLACES]
+    return found
 
 
 def _learned() -> dict[str, str]:
@@ -54,20 +60,9 @@ def _learned() -> dict[str, str]:
     }
 
 
-def _is_same_set(row: Row) -> bool:
-    """Return whether the row was measured on the instances that can be generated here."""
-    points = datasets.load(DATASET, count=row.count, seed=row.seed).points
-    return bool(row.examples) and content_hash(np.asarray(points)) == row.points
-
-
-def _examples(row: Row, method: str) -> Panels:
-    data = datasets.load(DATASET, count=row.count, seed=row.seed)
-    spec = parse_method(method)
-    panels = []
-    for place in PLACES:
-        points = data[row.examples[place]]
-        optimum = solve(points, "exact")
-        tree = solve(points, spec.name, seed=row.seed, **spec.options)
-        gap = max(0.0, 100 * (tree.length - optimum.length) / optimum.length)
-        panels.append((f"{place}: gap {gap:.3g} %", tree_picture(tree, optimum)))
-    return panels
+def _example(place: str, points: FloatArray, method: MethodSpec, seed: int) -> tuple[str, str]:
+    """Return the caption and the picture of one instance."""
+    optimum = solve(points, "exact")
+    tree = solve(points, method.name, seed=seed, **method.options)
+    gap = max(0.0, 100 * (tree.length - optimum.length) / optimum.length)
+    return f"{place}: gap {gap:.3g} %", tree_picture(tree, optimum)

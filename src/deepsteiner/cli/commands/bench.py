@@ -79,8 +79,8 @@ def bench(
     if not output.endswith(".jsonl"):
         raise OptionError(f"--output must be a .jsonl file, got {output!r}")
     job = Job(
-        datasets=dataset or [],
-        methods=method or (["exact"] if write_optima and plan is None else []),
+        dataset=dataset or [],
+        method=method or (["exact"] if write_optima and plan is None else []),
         plan=plan,
         only=only or [],
         deg=deg,

@@ -110,7 +110,9 @@ def options_from_text(
     for setting in settings:
         name, equals, text = setting.partition("=")
         if not equals or not name or name in options:
-            raise OptionError(f"options are written name=value, each once, got {setting!r}")
+            raise OptionError(
+                f"method {method!r}: options are written name=value, each once, got {setting!r}"
+            )
         if name not in by_name:
             raise _unknown_option(name, by_name, method)
         options[name] = _from_text(by_name[name], text, method)

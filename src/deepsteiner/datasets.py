@@ -1,4 +1,4 @@
-"""Instances to try things on: the paper's datasets, other random kinds, and files.
+"""Instances to solve: the paper's datasets, other random kinds, and files.
 
 Instance i of a (kind, n, seed, split) is always the same, whatever else is asked for: instances
 are drawn in blocks, each from its own random stream, and streams of different kinds, sizes,
@@ -12,7 +12,7 @@ seeds, splits and blocks are independent.
     normal       as D3
     clustered    about sqrt(n) / 2 centres uniform in [0.1, 0.9] squared; each point is normal
                  around one of them, chosen at random, with standard deviation 0.05
-    grid         distinct points of an integer grid with ceil(2 sqrt(n)) points a side
+    grid         distinct points of an integer grid with ceil(2 sqrt(n)) points per side
     separated    uniform, with every distance at least 0.5 / sqrt(n)
     lattice      the first n points of a square lattice, row by row; every instance is the same
 """
@@ -35,7 +35,7 @@ from .io.sources import read_source
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
-# The paper's sets: what kind they are and how many points an instance has.
+# The paper's sets: their kind, and how many points each instance has.
 PAPER = {"D1": ("uniform", 10), "D2": ("uniform", 20), "D3": ("normal", 10)}
 LARGEST_SIZE = 100_000_000
 
@@ -49,10 +49,23 @@ SEPARATION = 0.5
 
 
 class Dataset:
-    """A sequence of instances: `points`, `optimal_length` (or None) and `name`.
+    """A sequence of instances, as `load` and `generate` return it.
 
-    Generated points are made when asked for: one instance by index, some by a slice, all as
-    `points`, or piece by piece with `iter_chunks`.
+    Generated points are made when they are asked for: one instance by its index, some by a slice,
+    all as `points`, or piece by piece with `iter_chunks`.
+
+    Attributes
+    ----------
+    name : str
+        What the set is called.
+    optimal_length : ndarray of shape (count,) or None
+        The optimal lengths, where a file had them.
+
+    Examples
+    --------
+    >>> data = generate("uniform", 5, count=3)
+    >>> len(data), data.n, data[0].shape, data[1:].shape
+    (3, 5, (5, 2), (2, 5, 2))
     """
 
     def __init__(
@@ -76,7 +89,23 @@ class Dataset:
         return self._source.take(0, len(self))
 
     def iter_chunks(self, size: int) -> Iterator[FloatArray | list[FloatArray]]:
-        """Yield the instances in order, at most `size` at a time, without holding them all."""
+        """Yield the instances in order, some at a time, without holding them all.
+
+        Parameters
+        ----------
+        size : int
+            How many instances a piece has; the last one may have fewer.
+
+        Yields
+        ------
+        ndarray of shape (size, n, 2), or a list where sizes differ
+            The next instances.
+
+        Examples
+        --------
+        >>> [len(piece) for piece in generate("uniform", 5, count=7).iter_chunks(3)]
+        [3, 3, 1]
+        """
         size = _check_whole("size", size, 1)
         for start in range(0, len(self), size):
             yield self._source.take(start, min(start + size, len(self)))
@@ -108,7 +137,13 @@ class Dataset:
 
 
 def names() -> tuple[str, ...]:
-    """Return the names that `load` knows."""
+    """Return the names that `load` knows.
+
+    Examples
+    --------
+    >>> ", ".join(names())
+    'D1, D2, D3, DEG, uniform, normal, clustered, grid, separated, lattice'
+    """
     return (*PAPER, "DEG", *KINDS)
 
 
@@ -120,14 +155,44 @@ def load(
     n: int | None = None,
     path: str | os.PathLike[str] | None = None,
 ) -> Dataset:
-    """Return a dataset by name, or the instances of a file given as `path`.
+    """Return a dataset by name, or the instances of a file.
 
-    Without `count`: 10,000 for D1, D2 and D3, 100 for the other kinds, all of a file. A file of
-    several arrays gives `points` and `optimal_length`, or `test_points` and
-    `test_optimal_length` for split "test"; the name then is only a label.
+    Parameters
+    ----------
+    name : str
+        One of `names()`; any label where `path` is given.
+    count : int, optional
+        How many instances: by default 10,000 of D1, D2 and D3, 100 of the other kinds, and all of
+        a file.
+    split : {"test", "train", "validation"}, optional
+        Which of the disjoint random streams. Of a file with several arrays, split "test" takes
+        ``test_points`` and ``test_optimal_length`` where they are there, else ``points`` and
+        ``optimal_length``.
+    seed : int, optional
+        Other seeds give other instances.
+    n : int, optional
+        The number of points per instance, which the kinds need.
+    path : path-like, optional
+        A file of instances to read instead.
 
+    Returns
+    -------
+    Dataset
+        As many instances as asked for, with their optimal lengths where the file has them.
+
+    Raises
+    ------
+    OptionError
+        If a name or a value is unknown, or the file has fewer instances or other sizes.
+    FormatError
+        If the file cannot be read.
+
+    Examples
+    --------
     >>> load("D1", count=3)
     <Dataset D1: 3 instances of 10 points>
+    >>> load("clustered", n=50, count=2, split="train").points.shape
+    (2, 50, 2)
     """
     if path is not None:
         return _from_file(name, path, count, check_split(split), n)
@@ -136,20 +201,47 @@ def load(
     if name in PAPER:
         kind, size = PAPER[name]
         if n not in (None, size):
-            raise OptionError(f"{name} has {size} points an instance, got n={n!r}; use {kind!r}")
-        return _named(generate(kind, size, 10_000 if count is None else count, seed, split), name)
+            raise OptionError(f"{name} has {size} points per instance, got n={n!r}; use {kind!r}")
+        data = generate(kind, size, 10_000 if count is None else count, seed, split)
+        data.name = name
+        return data
     if name not in KINDS:
         raise OptionError(f"unknown dataset {name!r}; the names are: {', '.join(names())}")
     if n is None:
-        raise OptionError(f"dataset {name!r} needs n=, the number of points of an instance")
+        raise OptionError(f"dataset {name!r} needs n=, the number of points per instance")
     return generate(name, n, 100 if count is None else count, seed, split)
 
 
 def generate(kind: str, n: int, count: int = 1, seed: int = 0, split: Split = "test") -> Dataset:
-    """Return `count` random instances of n points of a kind.
+    """Return random instances of a kind.
 
-    >>> generate("grid", 5, seed=1)[0].shape
-    (5, 2)
+    Parameters
+    ----------
+    kind : str
+        One of the kinds above, such as "uniform".
+    n : int
+        The number of points per instance.
+    count : int, optional
+        The number of instances.
+    seed : int, optional
+        Other seeds give other instances.
+    split : {"test", "train", "validation"}, optional
+        Which of the disjoint random streams.
+
+    Returns
+    -------
+    Dataset
+        The instances, which are made when they are asked for.
+
+    Raises
+    ------
+    OptionError
+        If the kind is unknown, or a number out of range.
+
+    Examples
+    --------
+    >>> generate("lattice", 4)[0].tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
     """
     if kind not in KINDS:
         raise OptionError(f"unknown kind {kind!r}; the kinds are: {', '.join(KINDS)}")
@@ -171,10 +263,10 @@ class _Generated:
         if start >= stop:
             return np.empty((0, self.n, 2))
         size = self.block_size
-        pieces = []
-        for block in range(start // size, (stop - 1) // size + 1):
-            first = block * size
-            pieces.append(self._block(block)[max(0, start - first) : stop - first])
+        pieces = [
+            self._block(block)[max(0, start - block * size) : stop - block * size]
+            for block in range(start // size, (stop - 1) // size + 1)
+        ]
         return np.concatenate(pieces) if len(pieces) > 1 else pieces[0].copy()
 
     def _block(self, block: int) -> FloatArray:
@@ -200,26 +292,19 @@ class _Stored:
         return chosen if self.n is None or has_crs or not chosen else np.stack(chosen)
 
 
-def _named(dataset: Dataset, name: str) -> Dataset:
-    dataset.name = name
-    return dataset
-
-
 def _from_file(
     name: str, path: str | os.PathLike[str], count: int | None, split: Split, n: int | None
 ) -> Dataset:
     instances, optima = _read_file(path, split)
     if n is not None and any(len(points) != n for points in instances):
-        raise OptionError(f"{os.fspath(path)} holds instances of other sizes than n={n!r}")
+        raise OptionError(f"{os.fspath(path)} holds instances of sizes other than n={n!r}")
     if count is not None:
         count = _check_whole("count", count, 0)
         if count > len(instances):
             raise OptionError(
                 f"{os.fspath(path)} holds {len(instances)} instances, got count={count}"
             )
-        instances = instances[:count]
-        optima = None if optima is None else optima[:count]
-    return Dataset(_Stored(instances), name, optima)
+    return Dataset(_Stored(instances[:count]), name, None if optima is None else optima[:count])
 
 
 def _read_file(
@@ -240,18 +325,23 @@ def _read_file(
         return instances, None
     if optima.shape != (len(instances),) or optima.dtype.kind not in "iuf":
         raise FormatError(
-            f"{source.name}: optimal_length must hold {len(instances)} numbers, one an instance, "
+            f"{source.name}: optimal_length must hold {len(instances)} numbers, one per instance, "
             f"got shape {optima.shape}"
         )
     return instances, optima.astype(np.float64)
 
 
 def check_split(split: str) -> Split:
-    """Return the name of a split, or refuse it."""
-    for known in SPLITS:
-        if split == known:
-            return known
-    raise OptionError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    """Return the name of a split, or refuse it.
+
+    Examples
+    --------
+    >>> check_split("train")
+    'train'
+    """
+    if split not in SPLITS:
+        raise OptionError(f"split must be one of {', '.join(SPLITS)}, got {split!r}")
+    return split
 
 
 def _check_whole(name: str, value: Any, minimum: int, maximum: int | None = None) -> int:
@@ -282,11 +372,10 @@ def _clustered(rng: np.random.Generator, count: int, n: int) -> FloatArray:
 def _grid(rng: np.random.Generator, count: int, n: int) -> FloatArray:
     side = int(np.ceil(2 * np.sqrt(n)))
     # The cells with the n smallest of random keys: a random subset, in random order.
-    keys = rng.random((count, side * side), dtype=np.float64)
+    keys = rng.random((count, side * side))
     cells = np.argpartition(keys, n - 1, axis=1)[:, :n]
-    cells = np.take_along_axis(
-        cells, np.argsort(np.take_along_axis(keys, cells, axis=1), axis=1), axis=1
-    )
+    order = np.argsort(np.take_along_axis(keys, cells, axis=1), axis=1)
+    cells = np.take_along_axis(cells, order, axis=1)
     return np.stack((cells % side, cells // side), axis=2).astype(np.float64)
 
 
@@ -297,8 +386,7 @@ def _separated(rng: np.random.Generator, count: int, n: int) -> FloatArray:
     distance = SEPARATION / np.sqrt(n)
     points = rng.random((count * n, 2))
     # All instances stand in one plane, far apart, so that one search serves the whole block.
-    apart = np.zeros((count * n, 2))
-    apart[:, 0] = np.repeat(np.arange(count) * 2.0, n)
+    apart = np.repeat(np.arange(count)[:, None] * [[2.0, 0.0]], n, axis=0)
     while True:
         pairs = cKDTree(points + apart).query_pairs(distance * (1 + 1e-9), output_type="ndarray")
         if len(pairs) == 0:
@@ -308,10 +396,8 @@ def _separated(rng: np.random.Generator, count: int, n: int) -> FloatArray:
 
 
 def _lattice(rng: np.random.Generator, count: int, n: int) -> FloatArray:
-    columns = int(np.ceil(np.sqrt(n)))
-    index = np.arange(n)
-    one = np.stack((index % columns, index // columns), axis=1).astype(np.float64)
-    return np.repeat(one[None], count, axis=0)
+    rows, columns = np.divmod(np.arange(n), int(np.ceil(np.sqrt(n))))
+    return np.repeat(np.stack((columns, rows), axis=1)[None].astype(np.float64), count, axis=0)
 
 
 # The order is part of the random streams: new kinds go to the end.

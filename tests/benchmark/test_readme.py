@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from deepsteiner.benchmark import readme, timings
+from deepsteiner.benchmark.rows import read_records
 from deepsteiner.benchmark.tables.paper import TABLE1
 from deepsteiner.core.errors import FormatError
 
@@ -90,7 +91,7 @@ class TestBlocks:
         assert "solved to proof: 62.900000, in 13 seconds and 0.5 GiB" in readme.exact_block([row])
 
     def test_the_papers_best_is_the_lowest_printed(self):
-        printed = [cells[1].value for name, cells in TABLE1.items() if "-first" in name]
+        printed = [cells[1] for name, cells in TABLE1.items() if "-first" in name]
         assert float(readme._papers_best()[1]) == min(v for v in printed if v)
 
     def test_other_draws_are_said(self):
@@ -119,7 +120,7 @@ class TestTimings:
         path = tmp_path / "deep" / "rows.jsonl"
         for row in (timing(), timing(n=20), timing(seconds=0.002)):
             timings.write_timing(path, row)
-        found = timings.read_timings(path)
+        found = read_records(timings.Timing, path)
         assert [(row.n, row.seconds) for row in found] == [(10, 0.002), (20, 0.001)]
 
     def test_times_are_scaled_to_the_reference(self):
@@ -133,11 +134,11 @@ class TestTimings:
         path = tmp_path / "rows.jsonl"
         path.write_text(text + "\n")
         with pytest.raises(FormatError, match=f"line 1.*{message}"):
-            timings.read_timings(path)
+            read_records(timings.Timing, path)
 
     def test_a_later_version_may_have_written_more(self, tmp_path):
         path = tmp_path / "rows.jsonl"
         timings.write_timing(path, timing())
         record = json.loads(path.read_text()) | {"colour": "red"}
         path.write_text(json.dumps(record) + "\n")
-        assert timings.read_timings(path) == [timing()]
+        assert read_records(timings.Timing, path) == [timing()]

@@ -16,7 +16,7 @@ from deepsteiner.benchmark.job import Job, tasks_of
 from deepsteiner.benchmark.models import describe_model, policies_in, shipped_policies
 from deepsteiner.benchmark.runner import Bench, Task, run_tasks
 from deepsteiner.benchmark.specs import Instances, parse_dataset, parse_method
-from deepsteiner.benchmark.tables.plans import only, paper_plan
+from deepsteiner.benchmark.tables.plans import only, paper_plan, policy_spec
 from deepsteiner.core.errors import DeepSteinerError, FormatError, OptionError
 
 
@@ -80,8 +80,8 @@ def test_a_whole_last_line_without_its_end_is_kept(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nonsense\n", "line 1: expected one JSON object a line"),
-        ("[1]\n", "line 1: expected one JSON object a line"),
+        ("nonsense\n", "line 1: expected one JSON object per line"),
+        ("[1]\n", "line 1: expected one JSON object per line"),
         ('{"dataset": "D1"}\n', "line 1: the row has no 'batch_ms'"),
         (row().to_line().replace("3.1", '"x"') + "\n", "gap_mean must be a number"),
         (row().to_line().replace('"options": {}', '"options": 3') + "\n", "options must be"),
@@ -201,7 +201,7 @@ class TestOptima:
         with pytest.raises(FormatError, match="is not an npz archive"):
             optima.read_optima(path)
         np.savez(path, names=np.array(["no", "numbers"]))
-        with pytest.raises(FormatError, match=r"no \.npz file of optimal lengths"):
+        with pytest.raises(FormatError, match=r"not an \.npz file of optimal lengths"):
             optima.read_optima(path)
         with pytest.raises(FormatError, match="does not exist"):
             optima.read_optima(tmp_path / "absent.npz")
@@ -296,12 +296,12 @@ class TestPlan:
         ("job", "message"),
         [
             (Job(), "give --dataset and --method"),
-            (Job(datasets=["D1"]), "give --dataset and --method"),
+            (Job(dataset=["D1"]), "give --dataset and --method"),
             (Job(plan="other"), "unknown plan 'other'"),
-            (Job(plan="paper", datasets=["D1"]), "use --only"),
-            (Job(datasets=["D1"], methods=["mst"], only=["x"]), "--only belongs to --plan"),
-            (Job(datasets=["D1"], methods=["mst"], count=0), "--count must be at least 1"),
-            (Job(plan="paper", models="nowhere"), "no folder of trained models"),
+            (Job(plan="paper", dataset=["D1"]), "use --only"),
+            (Job(dataset=["D1"], method=["mst"], only=["x"]), "--only belongs to --plan"),
+            (Job(dataset=["D1"], method=["mst"], count=0), "--count must be at least 1"),
+            (Job(plan="paper", models="nowhere"), "not a folder of trained models"),
         ],
     )
     def test_bad_jobs(self, job, message):
@@ -350,6 +350,12 @@ class TestModels:
         assert model.argument == str(folder)
         assert (model.facts["epochs"], model.facts["instances_seen"]) == (2.0, 20480)
         assert describe_model(str(folder)).name == model.name
+
+    def test_a_folder_may_have_a_name_that_no_method_text_can_hold(self, tmp_path):
+        folder = self.write_run(tmp_path / "a,b=c", "mst-first-selection-d1")
+        (model,) = policies_in(folder.parents[1])
+        spec = policy_spec(model, "refined")
+        assert spec.options == {"model": str(folder), "normalize": False, "refine": True}
 
     def test_an_empty_folder_is_refused(self, tmp_path):
         with pytest.raises(FormatError, match="holds no trained models"):

@@ -22,7 +22,7 @@ from deepsteiner.benchmark.report import charts, curves, pictures
 from deepsteiner.benchmark.report.page import html
 from deepsteiner.benchmark.rows import Row, read_rows, stored_rows
 from deepsteiner.benchmark.runner import Bench
-from deepsteiner.benchmark.tables import paper, render_text
+from deepsteiner.benchmark.tables import entries, paper, render_text
 from deepsteiner.benchmark.tables.catalogue import make_tables
 from deepsteiner.benchmark.tables.plans import only, paper_plan
 from deepsteiner.benchmark.tables.preface import preface
@@ -85,24 +85,21 @@ def cell(results: Results, number: str, label: str, column: str) -> Cell:
 class TestPaperCells:
     def test_the_printed_numbers_of_the_first_selection_rows(self):
         kinds = ("mst", "knn", "grid")
-        printed = [[c.value for c in paper.TABLE1[f"{kind}-first_selection"]] for kind in kinds]
-        assert printed == [[1.39, 2.46, 1.77], [2.41, 2.13, 2.62], [2.98, 3.16, 2.88]]
+        printed = [paper.TABLE1[f"{kind}-first-selection"] for kind in kinds]
+        assert printed == [(1.39, 2.46, 1.77), (2.41, 2.13, 2.62), (2.98, 3.16, 2.88)]
 
     def test_tables_1_and_3_agree_where_they_overlap(self):
         for place, home in enumerate(("D1", "D2", "D3")):
-            own = paper.TABLE3[home][place].value
-            assert own == paper.TABLE1["mst-first_selection"][place].value
-        assert paper.TABLE3["mst"][:3] == tuple(
-            replace(c, table="Table 3") for c in paper.TABLE1["mst"]
-        )
+            assert paper.TABLE3[home][place] == paper.TABLE1["mst-first-selection"][place]
+        assert paper.TABLE3["mst"][:3] == paper.TABLE1["mst"]
 
     def test_blanks_are_the_four_that_the_paper_leaves(self):
-        blanks = [key for key, cells in paper.TABLE1.items() if any(c.value is None for c in cells)]
+        blanks = [key for key, cells in paper.TABLE1.items() if None in cells]
         assert sorted(blanks) == [
-            "grid-all_selection",
-            "knn-all_selection",
-            "knn-first_increment",
-            "mst-all_selection",
+            "grid-all-selection",
+            "knn-all-selection",
+            "knn-first-increment",
+            "mst-all-selection",
         ]
 
 
@@ -110,7 +107,7 @@ class TestCells:
     def test_ours_stands_beside_the_papers(self):
         results = Results([row()])
         ours = cell(results, "1", "minimum spanning tree", "D1")
-        assert (ours.value, ours.error, ours.source) == (3.1976, 0.0161, "stored")
+        assert (ours.value, ours.standard_error, ours.source) == (3.1976, 0.0161, "stored")
         assert cell(results, "1", "minimum spanning tree", "paper").value == 3.15
 
     def test_what_is_not_there_is_said_to_be_missing(self):
@@ -143,6 +140,20 @@ class TestCells:
         assert cell(results, "1", "seen before", "D2").text == "410k"
         lines = [line for _, line, _, c in make_tables(results, ["3"])[0].cells() if c.value == 0.2]
         assert [line.label for line in lines] == ["distilled"]
+
+    def test_every_set_has_the_model_that_was_trained_on_it_and_others_have_that_of_d1(self):
+        results = Results(
+            [
+                policy("mst-d3", "D3", gap_mean=0.19),
+                policy("mst-d1", "D3", gap_mean=0.3),
+                policy("mst-d1", "DEG", gap_mean=0.4),
+                policy("mst-d3", "DEG", gap_mean=0.5),
+            ]
+        )
+        method = entries.policy("mst-{home}")
+        assert results.gap("D3", method).gap_mean == 0.19
+        assert results.gap("DEG", method).gap_mean == 0.4
+        assert results.gap("D2", method) is None
 
     def test_results_of_other_weights_are_outdated(self):
         old = policy("mst-d1", gap_mean=9.0, model={"weights": "0" * 12})
@@ -283,9 +294,9 @@ class TestReport:
         (kept,) = curves.keep(tmp_path / "runs", tmp_path / "kept")
         assert len(kept.read_text().splitlines()) == 2
         for folder in ("runs", "kept"):
-            (curve,) = curves.learning_curves(tmp_path / folder)
-            assert (curve.name, curve.points) == ("mst-d1", ((10.0, 2.0), (20.0, 1.0)))
-        svg = charts.lines([charts.Curve("a", curve.points, 0)], "steps", "gap", (400, 300))
+            found = curves.learning_curves(tmp_path / folder)
+            assert found == {"mst-d1": [(10.0, 2.0), (20.0, 1.0)]}
+        svg = charts.lines([charts.Curve("a", found["mst-d1"], 0)], "steps", "gap", (400, 300))
         assert svg.count("<polyline") == 1
 
     def test_the_parts_of_a_training_make_one_curve(self, tmp_path):
@@ -293,9 +304,8 @@ class TestReport:
         for part, gap in gaps.items():
             log = tmp_path / f"mst-first-selection-d2{part}.jsonl"
             log.write_text(json.dumps({"step": 10, "gap": gap}) + "\n")
-        (curve,) = curves.learning_curves(tmp_path)
-        assert curve.name == "mst-first-selection-d2"
-        assert curve.points == ((10.0, 3.0), (20.0, 2.0), (30.0, 1.0), (40.0, 0.5))
+        whole = [(10.0, 3.0), (20.0, 2.0), (30.0, 1.0), (40.0, 0.5)]
+        assert curves.learning_curves(tmp_path) == {"mst-first-selection-d2": whole}
 
     def test_stored_curves_of_one_criterion_share_a_chart(self):
         page = html([], [], Results([]), marked=False)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import itertools
 import sys
+from dataclasses import fields
 
 from ..core.device import resolve_device
 from ..core.errors import InputError, MissingDependencyError
@@ -14,29 +16,20 @@ from .runner import Bench, Task, run_tasks
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the rows of the command line; errors are one sentence and exit code 2."""
+    """Measure the rows that the command line asks for; errors are one sentence and exit code 2."""
     given = _parser().parse_args(arguments)
     try:
-        job = Job(
-            datasets=given.dataset,
-            methods=given.method,
-            plan=given.plan,
-            only=given.only,
-            deg=given.deg,
-            d1=given.d1,
-            models=given.models,
-            count=given.count,
-            device=resolve_device(given.device),
-        )
+        given.device = resolve_device(given.device)
+        job = Job(**{field.name: getattr(given, field.name) for field in fields(Job)})
         tasks = tasks_of(job)
-        bench = Bench(
-            seed=given.seed,
-            device=job.device,
-            workers=given.workers,
-            single=given.single,
-            known=read_optima(given.optima) if given.optima else None,
-        )
-        run_tasks(tasks, bench, given.output, force=given.force, on_row=_Lines(len(tasks)))
+        known = read_optima(given.optima) if given.optima else None
+        bench = Bench(given.seed, given.device, given.workers, given.single, known)
+        numbers = itertools.count(1)
+
+        def say(task: Task, row: Row | None) -> None:
+            print(f"[{next(numbers)}/{len(tasks)}] {row_line(task, row)}", flush=True)
+
+        run_tasks(tasks, bench, given.output, force=given.force, on_row=say)
     except (InputError, MissingDependencyError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
@@ -45,34 +38,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-class _Lines:
-    """Prints one line a row."""
-
-    def __init__(self, total: int) -> None:
-        self.done, self.total = 0, total
-
-    def __call__(self, task: Task, row: Row | None) -> None:
-        self.done += 1
-        print(f"[{self.done}/{self.total}] {row_line(task, row)}", flush=True)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m deepsteiner.benchmark", description=__doc__.splitlines()[0]
     )
-    parser.add_argument("--dataset", action="append", default=[])
-    parser.add_argument("--method", action="append", default=[])
-    parser.add_argument("--plan")
-    parser.add_argument("--only", action="append", default=[])
-    parser.add_argument("--deg")
-    parser.add_argument("--d1")
-    parser.add_argument("--models")
-    parser.add_argument("--count", type=int)
-    parser.add_argument("--seed", type=int, default=0)
+    for name in ("dataset", "method", "only"):
+        parser.add_argument(f"--{name}", action="append", default=[])
+    for name in ("plan", "deg", "d1", "models", "optima"):
+        parser.add_argument(f"--{name}")
+    for name, default in {"count": None, "seed": 0, "workers": 1, "single": 0}.items():
+        parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--device", default="cpu")
-    parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--single", type=int, default=0)
-    parser.add_argument("--optima")
     parser.add_argument("--force", action="store_true")
     parser.add_argument("-O", "--output", default="runs/bench.jsonl")
     return parser

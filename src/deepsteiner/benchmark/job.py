@@ -1,4 +1,4 @@
-"""What a user wants of the runner, and the tasks that come to."""
+"""What a user asks of the runner, and the tasks that this comes to."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Job:
     are the files of DEG and of the authors' D1.
     """
 
-    datasets: Sequence[str] = ()
-    methods: Sequence[str] = ()
+    dataset: Sequence[str] = ()
+    method: Sequence[str] = ()
     plan: str | None = None
     only: Sequence[str] = ()
     deg: str | None = None
@@ -35,14 +35,14 @@ class Job:
 
 
 def tasks_of(job: Job) -> list[Task]:
-    """Return the tasks, dataset by dataset; nothing to do is an error."""
+    """Return the tasks, dataset by dataset, or refuse a job with none."""
     if job.count is not None and job.count < 1:
         raise OptionError(f"--count must be at least 1, got {job.count}")
     if job.plan is None:
         return _product(job)
     if job.plan not in PLANS:
         raise OptionError(f"unknown plan {job.plan!r}; the plans are: {', '.join(PLANS)}")
-    if job.datasets or job.methods:
+    if job.dataset or job.method:
         raise OptionError("--plan names its datasets and methods; use --only to choose among them")
     models = shipped_policies()
     if job.models is not None:
@@ -57,13 +57,13 @@ def _product(job: Job) -> list[Task]:
     for name, value in of_plan.items():
         if value:
             raise OptionError(f"{name} belongs to --plan")
-    if not job.datasets or not job.methods:
+    if not job.dataset or not job.method:
         raise OptionError(
             "give --dataset and --method, each at least once (as --dataset D1 --method greedy), "
             "or --plan paper"
         )
-    datasets = [parse_dataset(text) for text in job.datasets]
-    methods = [parse_method(text) for text in job.methods]
+    datasets = [parse_dataset(text) for text in job.dataset]
+    methods = [parse_method(text) for text in job.method]
     return [Task(dataset, method, job.count) for dataset in datasets for method in methods]
 
 

@@ -6,15 +6,15 @@ folder, or of the run's folder where it lies in `<run>/model`.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import FormatError
-from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS
+from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS, fitting_models
 
 CONFIG = DESCRIPTIONS["policy"]
 # The earlier part of a training that went on under the name without it; not measured itself.
@@ -29,18 +29,33 @@ class Model:
     argument: str
     facts: dict[str, Any]
 
+    @property
+    def kind(self) -> str:
+        """The kind of its candidates."""
+        return str(self.facts["candidates"]["kind"])
+
+    @property
+    def is_distilled(self) -> bool:
+        """Whether it was taught by the lookahead, and not after the paper's recipe."""
+        return self.facts.get("objective") == "distill"
+
 
 def shipped_policies() -> list[Model]:
     """Return the policies of the package, by name."""
-    return _policies(SHIPPED, shipped=True)
+    return [describe_model(name) for name in fitting_models("policy")]
 
 
 def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
     """Return the policies in the sub-folders of a folder of runs."""
     path = Path(folder)
     if not path.is_dir():
-        raise FormatError(f"{path} is no folder of trained models")
-    found = _policies(path, shipped=False)
+        raise FormatError(f"{path} is not a folder of trained models")
+    inner = list(path.glob(f"*/model/{CONFIG}"))
+    runs = {config.parent.parent for config in inner}  # a run's own file describes no model
+    configs = inner + [one for one in path.glob(f"*/{CONFIG}") if one.parent not in runs]
+    models = [describe_model(str(config.parent)) for config in sorted(configs)]
+    # Other models, such as the tour model, choose no Steiner points.
+    found = [one for one in models if "candidates" in one.facts and not one.name.endswith(BEGUN)]
     if not found:
         raise FormatError(f"{path} holds no trained models: expected NAME/{CONFIG}")
     return found
@@ -48,31 +63,12 @@ def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
 
 def describe_model(argument: str) -> Model:
     """Return the model that the option `model` of a policy names; unknown ones have no facts."""
-    shipped = SHIPPED / argument / CONFIG
-    if argument == Path(argument).name and shipped.is_file():
-        return Model(argument, argument, _facts(shipped))
-    path = Path(argument)
-    config = path / CONFIG
-    return Model(_name(path), argument, _facts(config) if config.is_file() else {})
-
-
-def _policies(folder: Path, *, shipped: bool) -> list[Model]:
-    inner = list(folder.glob(f"*/model/{CONFIG}"))
-    runs = {config.parent.parent for config in inner}  # whose own file is no model's
-    configs = inner + [path for path in folder.glob(f"*/{CONFIG}") if path.parent not in runs]
-    models = []
-    for config in sorted(configs):
-        facts = _facts(config)
-        name = _name(config.parent)
-        # Others, as the tour model, choose no Steiner points.
-        if "candidates" in facts and not name.endswith(BEGUN):
-            models.append(Model(name, name if shipped else str(config.parent), facts))
-    return models
-
-
-def _name(folder: Path) -> str:
-    resolved = folder.resolve()
-    return resolved.parent.name if resolved.name == "model" else resolved.name
+    if argument in fitting_models("policy"):
+        return Model(argument, argument, _facts(SHIPPED / argument / CONFIG))
+    folder = Path(argument).resolve()
+    name = folder.parent.name if folder.name == "model" else folder.name
+    config = folder / CONFIG
+    return Model(name, argument, _facts(config) if config.is_file() else {})
 
 
 def _facts(config: Path) -> dict[str, Any]:
@@ -83,8 +79,12 @@ def _facts(config: Path) -> dict[str, Any]:
         raise FormatError(f"{config} is not readable JSON") from None
     if not isinstance(meta, dict) or not isinstance(meta.get("candidates"), dict):
         return {}
-    train = _table(meta, "train")
-    data = _table(meta, "data")
+    train, data, reinforce = (
+        _table(_table(meta, "config"), name) for name in ("train", "data", "reinforce")
+    )
+    # The weights tell apart the results of a model and of the same one trained again.
+    weights = config.with_name(WEIGHTS)
+    digest = blake2b(weights.read_bytes(), digest_size=6) if weights.is_file() else None
     facts: dict[str, Any] = {
         "candidates": meta["candidates"],
         "data": data.get("name"),
@@ -94,8 +94,8 @@ def _facts(config: Path) -> dict[str, Any]:
         "batch": train.get("batch"),
         "minutes": round(meta["elapsed"] / 60, 1) if meta.get("elapsed") else None,
         "trained_on": meta.get("device"),
-        "weights": _weights_hash(config.with_name(WEIGHTS)),
-        "expectation": _table(meta, "reinforce").get("expectation") or None,
+        "weights": digest.hexdigest() if digest else None,
+        "expectation": reinforce.get("expectation") or None,
         "start": train.get("start"),
         "instances_before": meta.get("instances_before"),
         "kept_epoch": meta.get("kept_epoch"),
@@ -107,14 +107,6 @@ def _facts(config: Path) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if value is not None}
 
 
-def _weights_hash(path: Path) -> str | None:
-    """Return a name for the weights, so that results of a model trained anew are told apart."""
-    if not path.is_file():
-        return None
-    return hashlib.blake2b(path.read_bytes(), digest_size=6).hexdigest()
-
-
-def _table(meta: dict[str, Any], name: str) -> dict[str, Any]:
-    config = meta.get("config")
-    table = config.get(name) if isinstance(config, dict) else None
-    return table if isinstance(table, dict) else {}
+def _table(values: dict[str, Any], name: str) -> dict[str, Any]:
+    found = values.get(name)
+    return found if isinstance(found, dict) else {}

@@ -1,7 +1,7 @@
 """Optimal lengths of instance sets: solved once by the exact solver, then kept by content hash.
 
-The cache is a folder of .npz files in the user's cache folder, one a set. A file that cannot be
-read, or that does not hold what its name says, is made anew.
+The cache is a folder of .npz files in the user's cache folder, one per set. A file that
+cannot be read, or does not hold what its name says, is made again.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from ..batch import solve_many
 from ..core.errors import FormatError, OptionError
+from ..core.folders import user_cache
 from ..core.points import FloatArray
 from ..io.arrays import Archive
 from ..io.atomic import atomic_write
@@ -38,8 +40,7 @@ def cache_folder() -> Path:
     """Return the folder of the cache; DEEPSTEINER_CACHE overrides it."""
     if told := os.environ.get("DEEPSTEINER_CACHE"):
         return Path(told) / "optima"
-    base = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "deepsteiner" / "optima"
+    return user_cache() / "deepsteiner" / "optima"
 
 
 def optimal_lengths(
@@ -58,23 +59,21 @@ def optimal_lengths(
     if known is not None and name in known:
         return known[name]
     path = cache_folder() / f"{name}.npz"
-    cached = _read_cache(path, name, len(instances.points))
-    if cached is not None:
-        return cached
+    with suppress(FormatError):  # a file that is not there, or damaged
+        cached = read_optima(path).get(name)
+        if cached is not None and len(cached) == len(instances.points) and np.all(cached >= 0.0):
+            return cached
     found = _solve(instances, on_progress)
-    try:
+    with suppress(OSError, FormatError):  # not being able to write costs time, not the result
         path.parent.mkdir(parents=True, exist_ok=True)
         write_optima(path, {name: found})
-    except (OSError, FormatError):
-        pass  # a cache that cannot be written costs time, not the result
     return found
 
 
 def write_optima(path: str | os.PathLike[str], optima: Mapping[str, FloatArray]) -> None:
     """Write sets of optima, by content hash, to one .npz file."""
-    arrays: dict[str, FloatArray] = dict(optima)
     with atomic_write(path, "wb") as stream:
-        np.savez(stream, **arrays)  # type: ignore[arg-type]
+        np.savez(stream, **optima)  # type: ignore[arg-type]
 
 
 def read_optima(path: str | os.PathLike[str]) -> dict[str, FloatArray]:
@@ -82,12 +81,12 @@ def read_optima(path: str | os.PathLike[str]) -> dict[str, FloatArray]:
     archive = Archive(read_source(path))
     found = archive.read(*archive.names)
     if any(array.dtype != np.float64 or array.ndim != 1 for array in found.values()):
-        raise FormatError(f"{os.fspath(path)} is no .npz file of optimal lengths")
+        raise FormatError(f"{os.fspath(path)} is not an .npz file of optimal lengths")
     return {name: np.array(array) for name, array in found.items()}
 
 
 def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> None:
-    """Refuse optima that a tree beats: they belong to other instances, or are none."""
+    """Refuse optima that a tree beats: they belong to other instances, or are not optima."""
     below = lengths < optima * (1 - TOLERANCE)
     if below.any():
         index = int(np.argmax(below))
@@ -95,17 +94,6 @@ def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> 
             f"{what}: the tree of instance {index} has length {lengths[index]:.9g}, below the "
             f"stated optimum {optima[index]:.9g}; the optima are not those of these instances"
         )
-
-
-def _read_cache(path: Path, name: str, count: int) -> FloatArray | None:
-    if not path.is_file():
-        return None
-    try:
-        found = read_optima(path).get(name)
-    except FormatError:
-        return None
-    good = found is not None and found.shape == (count,) and bool(np.all(found >= 0.0))
-    return found if good else None
 
 
 def _solve(instances: Instances, on_progress: ProgressCallback | None) -> FloatArray:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 import platform
 import re
 import subprocess
 import sys
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 PACKAGES = ("numpy", "scipy", "numba", "highspy", "torch")
 ROOT = Path(__file__).resolve().parents[3]
@@ -41,7 +44,8 @@ def machine() -> str:
     True
     """
     cores = os.cpu_count() or 1
-    return f"{_processor()}, {cores} core{'' if cores == 1 else 's'}"
+    known = _said("/proc/cpuinfo", r"model name\s*:\s*(.+)") or platform.processor()
+    return f"{known or platform.machine()}, {cores} core{'' if cores == 1 else 's'}"
 
 
 @cache
@@ -49,32 +53,34 @@ def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that the numbers depend on."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
-        try:
+        with suppress(PackageNotFoundError):
             found[name] = version(name)
-        except PackageNotFoundError:
-            continue
     return found
+
+
+def stamp() -> dict[str, Any]:
+    """Return the fields that say where and when a row is made."""
+    return {
+        "machine": machine(),
+        "commit": commit(),
+        "versions": versions(),
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+    }
 
 
 def restart_memory_peak() -> None:
     """Forget the peak memory so far, where the system can (Linux)."""
-    try:
+    with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
-    except OSError:
-        return
 
 
 def memory_peak_mib() -> float | None:
-    """Return the peak resident memory of this process since the restart, in MiB."""
-    try:
-        status = Path("/proc/self/status").read_text()
-    except OSError:
-        return _memory_peak_of_run()
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return round(int(found[1]) / 1024, 1) if found else _memory_peak_of_run()
+    """Return the peak resident memory of this process since the restart, in MiB.
 
-
-def _memory_peak_of_run() -> float | None:
+    Where the system cannot restart it, the peak is that of the whole run.
+    """
+    if kib := _said("/proc/self/status", r"VmHWM:\s+(\d+) kB"):
+        return round(int(kib) / 1024, 1)
     try:
         import resource
     except ImportError:  # Windows
@@ -83,13 +89,12 @@ def _memory_peak_of_run() -> float | None:
     return round(peak / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)
 
 
-def _processor() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return platform.processor() or platform.machine()
-    found = re.search(r"model name\s*:\s*(.+)", text)
-    return found[1].strip() if found else platform.machine()
+def _said(path: str, pattern: str) -> str:
+    """Return what a file of the system says at a pattern, or nothing where there is none."""
+    with suppress(OSError):
+        found = re.search(pattern, Path(path).read_text())
+        return found[1].strip() if found else ""
+    return ""
 
 
 def _git(*arguments: str) -> str:

@@ -7,27 +7,30 @@ A table stands between `<!-- table: NAME -->` and `<!-- end -->`; what is there 
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from ..core.errors import DeepSteinerError, FormatError
 from ..io.atomic import atomic_write
+from ..io.sources import read_source
 from .provenance import ROOT
-from .rows import Row, stored_rows
+from .rows import read_objects, stored_rows
+from .tables.entries import CRITERIA, PAPER_SETS, RECIPE, Entry, policy, recipe
 from .tables.numbers import significant
 from .tables.paper import TABLE1, TABLE3
-from .tables.plans import PAPER_SETS
 from .tables.results import Results
-from .tables.table import Cell, Line, gap_cell
-from .tables.table_main import policy_options, recipe_model
-from .timings import GEOSTEINER_MS, Timing, find, stored_timings
+from .tables.table import Cell, gap_cells, most_common
+from .timings import GEOSTEINER_MS, Timing, stored_timings
 
-SETS = (*PAPER_SETS, "DEG", "uniform-100")
-HEADINGS = ("D1, ours", "D2, ours", "D3, ours", "DEG, theirs", "uniform, n = 100")
+# The datasets of the gaps, and how each is headed.
+SETS = {
+    **{name: f"{name}, ours" for name in PAPER_SETS},
+    "DEG": "DEG, theirs",
+    "uniform-100": "uniform, n = 100",
+}
 BLOCK = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # Points of the yardstick that are not uniform, and how they are called.
@@ -37,17 +40,18 @@ KINDS = {
     "lattice 256": "16 × 16 lattice",
     "jittered 64": "8 × 8, jittered",
 }
-# What is printed, the method, its options.
-METHODS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("`mst`", "mst", {}),
-    ("`smith`", "smith", {}),
-    ("`greedy`", "greedy", {}),
-    ("`local`, fast", "local", {"effort": "fast"}),
-    ("`local`", "local", {}),
-    ("`neural`, fast", "neural", {"effort": "fast"}),
-    ("`neural`", "neural", {}),
-    ("`exact`", "exact", {}),
-)
+METHODS = [
+    *(Entry(f"`{name}`", name) for name in ("mst", "smith", "greedy")),
+    *(
+        Entry(f"`{name}`{said}", f"{name}{options}")
+        for name in ("local", "neural")
+        for said, options in ((", fast", ":effort=fast"), ("", ""))
+    ),
+    Entry("`exact`", "exact"),
+    Entry("`policy`, Algorithm 1", policy("mst-{home}")),
+    Entry("`policy`, eight images, refined", policy("mst-{home}", "x8 refined")),
+    *(Entry(f"{RECIPE}: {word}", recipe("mst", word)) for word in CRITERIA[:2]),
+]
 
 
 def blocks() -> dict[str, str]:
@@ -63,21 +67,14 @@ def blocks() -> dict[str, str]:
 
 def exact_block(timings: Sequence[Timing]) -> str:
     """Return the times of `exact` by size, beside GeoSteiner's, and its largest instance."""
-    sizes = list(GEOSTEINER_MS)
-    rows = list(timings)
-
-    def times(call: str) -> list[str]:
+    lines = []
+    for label, call in (("one call each", "solve"), ("in a batch", "solve_many")):
         wanted = {"method": "exact", "dataset": "uniform", "call": call}
-        found = [find(rows, n=n, **wanted) for n in sizes]
-        return [_ms(one.scaled_ms) if one else "" for one in found]
-
-    lines = [
-        ["`exact`, one call each", *times("solve")],
-        ["`exact`, in a batch", *times("solve_many")],
-        ["GeoSteiner 5.3, in one process", *map(_ms, GEOSTEINER_MS.values())],
-    ]
-    text = markdown(["ms an instance, n =", *map(str, sizes)], lines)
-    large = find(rows, method="exact", dataset="OR-Library", n=10_000)
+        found = [_last(timings, n=n, **wanted) for n in GEOSTEINER_MS]
+        lines.append([f"`exact`, {label}", *(_ms(one.scaled_ms) if one else "" for one in found)])
+    lines.append(["GeoSteiner 5.3, in one process", *map(_ms, GEOSTEINER_MS.values())])
+    text = markdown(["ms an instance, n =", *map(str, GEOSTEINER_MS)], lines)
+    large = _last(timings, method="exact", dataset="OR-Library", n=10_000)
     if large is None or large.length is None or large.peak_gib is None:
         return text
     return (
@@ -87,55 +84,30 @@ def exact_block(timings: Sequence[Timing]) -> str:
     )
 
 
+def _last(timings: Iterable[Timing], **wanted: Any) -> Timing | None:
+    """Return the last row with these values, if any."""
+    fitting = [row for row in timings if wanted.items() <= vars(row).items()]
+    return fitting[-1] if fitting else None
+
+
 def _ms(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
 def gaps_block(results: Results) -> str:
     """Return the mean gaps of all methods, and what the paper prints."""
-    lines = [_line(results, label, [(method, options)] * 5) for label, method, options in METHODS]
-    for label, use in (("Algorithm 1", "plain"), ("eight images, refined", "x8 refined")):
-        models = [("policy", policy_options("mst", home, use)) for home in _homes()]
-        lines.append(_line(results, f"`policy`, {label}", models))
-    for words, criterion in (
-        ("First-selection", "first_selection"),
-        ("First-increment", "first_increment"),
-    ):
-        names = [recipe_model("mst", criterion, home) for home in _homes()]
-        models = [("policy", {"model": name, "normalize": False}) for name in names]
-        label = f"after the paper's recipe, with our changes: {words}"
-        lines.append(_line(results, label, models))
-    usual = [_most_common([line.cells[k].count for line in lines]) for k in range(len(SETS))]
-    cells = [
-        [line.label, *(_percent(c, n) for c, n in zip(line.cells, usual, strict=True))]
-        for line in lines
-    ]
-    cells.append(["the paper's best policy, on its own draws", *_papers_best(), ""])
-    heads = [f"{name} ({n:,})" for name, n in zip(HEADINGS, usual, strict=True)]
-    return markdown(["mean gap, % (instances)", *heads], cells)
-
-
-def _most_common(counts: Sequence[int | None]) -> int:
-    known = [count for count in counts if count is not None]
-    return max(known, key=lambda count: (known.count(count), count))
-
-
-def _homes() -> tuple[str, ...]:
-    """Return whose model is used on each set: its own where there is one."""
-    return (*PAPER_SETS, "D1", "D1")
-
-
-def _line(results: Results, label: str, uses: Sequence[tuple[str, dict[str, Any]]]) -> Line:
-    rows: list[Row | None] = [
-        results.gap(dataset, method, options)
-        for dataset, (method, options) in zip(SETS, uses, strict=True)
-    ]
-    return Line(label, tuple(gap_cell(results, row) for row in rows))
+    lines = [(entry.label, gap_cells(results, entry.method, SETS)) for entry in METHODS]
+    columns = zip(*(cells for _, cells in lines), strict=True)
+    usual = [most_common([cell.count for cell in column if cell.count]) for column in columns]
+    texts = [[label, *map(_percent, cells, usual)] for label, cells in lines]
+    texts.append(["the paper's best policy, on its own draws", *_papers_best(), ""])
+    heads = [f"{name} ({n:,})" for name, n in zip(SETS.values(), usual, strict=True)]
+    return markdown(["mean gap, % (instances)", *heads], texts)
 
 
 def _percent(cell: Cell, usual: int) -> str:
     """Return a gap, with its number of instances where that is not the column's."""
-    if cell.state != "value" or cell.value is None:
+    if cell.value is None:
         return ""
     text = significant(cell.value, 3 if cell.value >= 0.1 else 2)
     return text if cell.count == usual else f"{text} ({cell.count:,})"
@@ -146,23 +118,16 @@ def _papers_best() -> list[str]:
     policies = [
         cells for name, cells in TABLE1.items() if name.endswith(("selection", "increment"))
     ]
-    columns = [[cells[k].value for cells in policies] for k in range(3)]
-    columns.append([TABLE3[home][3].value for home in PAPER_SETS])
-    return [significant(min(v for v in column if v is not None)) for column in columns]
+    columns = [*zip(*policies, strict=True), [TABLE3[home][3] for home in PAPER_SETS]]
+    return [significant(min(filter(None, column))) for column in columns]
 
 
 def newest_quick() -> dict[str, dict[str, Any]]:
     """Return the newest stored rows of the yardstick (`make bench-quick`) by case."""
-    files = [_records(path) for path in (ROOT / "benchmarks" / "stored" / "quick").glob("*.jsonl")]
+    folder = ROOT / "benchmarks" / "stored" / "quick"
+    files = [[row for _, row in read_objects(path)] for path in folder.glob("*.jsonl")]
     newest = max(files, key=lambda rows: max(row["date"] for row in rows), default=[])
     return {row["case"]: row for row in newest}
-
-
-def _records(path: Path) -> list[dict[str, Any]]:
-    try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        raise FormatError(f"{path} cannot be read: {error}") from None
 
 
 def kinds_block(rows: Mapping[str, Mapping[str, Any]]) -> str:
@@ -170,12 +135,12 @@ def kinds_block(rows: Mapping[str, Mapping[str, Any]]) -> str:
     lines = []
     for method in ("local", "neural"):
         found = [rows[f"{method} default single {kind}"] for kind in KINDS]
-        cells = [
-            f"{significant(r['gap_mean'], 2)} ({significant(r['gap_worst'], 2)})" for r in found
-        ]
-        lines.append([f"`{method}`", *cells])
-    counts = [rows[f"local default single {kind}"]["count"] for kind in KINDS]
-    headings = [f"{words} ({n})" for words, n in zip(KINDS.values(), counts, strict=True)]
+        gaps = [[significant(row[key], 2) for key in ("gap_mean", "gap_worst")] for row in found]
+        lines.append([f"`{method}`", *(f"{mean} ({worst})" for mean, worst in gaps)])
+    headings = [
+        f"{words} ({rows[f'local default single {kind}']['count']})"
+        for kind, words in KINDS.items()
+    ]
     return markdown(["mean gap (worst), %; points (instances)", *headings], lines)
 
 
@@ -191,7 +156,7 @@ def scale_block(timings: Sequence[Timing]) -> str:
     ]  # fmt: skip
     header = ["points", "method", "cores", "shorter than the spanning tree", "time", "memory"]
     notes = _rates([row for row in timings if row.call == "solve_many" and row.threads > 1])
-    if any(len(_seeds(large, n)) > 1 for n in {row.n for row in large}):
+    if len({(row.n, row.seed) for row in large}) > len({row.n for row in large}):
         notes.append("`local` and `neural` were timed on different draws.")
     return "\n\n".join(filter(None, (markdown(header, lines), " ".join(notes))))
 
@@ -207,10 +172,6 @@ def _rates(rows: Sequence[Timing]) -> list[str]:
         "second."
         for (method, effort, threads), said in ways.items()
     ]
-
-
-def _seeds(rows: Sequence[Timing], n: int) -> set[int | None]:
-    return {row.seed for row in rows if row.n == n}
 
 
 def markdown(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
@@ -237,10 +198,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; 1 where it differs")
     given = parser.parse_args(arguments)
     try:
-        try:
-            text = given.path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise FormatError(f"{given.path} cannot be read: {error}") from None
+        text = read_source(given.path).text()
         made = rewritten(text, blocks())
         if given.check:
             return int(made != text)

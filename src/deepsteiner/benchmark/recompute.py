@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from ..batch import solve_many
-from .models import Model, shipped_policies
+from .models import shipped_policies
 from .rows import Row
 from .runner import Bench, Task
 from .tables.plans import LARGER, only, paper_plan
 from .tables.results import Results
 
 COUNT = 200
-# A slow row is made of fewer instances, so that it takes about so many seconds.
+# A slow row is made of fewer instances, so that it takes about this many seconds.
 ALLOWANCE = 15.0
 LADDER = (100, 50, 20, 10)
 TRIAL = 4
@@ -41,25 +41,20 @@ class Agreement:
         return abs(self.difference) <= self.allowed
 
 
-def quick_tasks(
-    models: Sequence[Model] | None = None, count: int = COUNT, tables: Sequence[str] = ()
-) -> list[Task]:
+def quick_tasks(count: int = COUNT, tables: Sequence[str] = ()) -> list[Task]:
     """Return what is recomputed: the rows without training, and the distilled models at home.
 
     `tables` limits them to the rows of those tables.
     """
-    shipped = shipped_policies() if models is None else models
-    distilled = [model for model in shipped if model.facts.get("objective") == "distill"]
+    distilled = [model for model in shipped_policies() if model.is_distilled]
     tasks = only(paper_plan(models=distilled), ["classical", "learned table1"])
-    chosen = []
-    for task in tasks:
-        if task.method.name == "policy" and any(word in task.method.text for word in COSTLY):
-            continue
-        if tables and not {GROUPS.get(number) for number in tables} & set(task.group.split()):
-            continue
-        most = LARGER.get(task.dataset.n or 0, COUNT)
-        chosen.append(replace(task, count=min(count, most), single=0))
-    return chosen
+    groups = {GROUPS.get(number) for number in tables}
+    return [
+        replace(task, count=min(count, LARGER.get(task.dataset.n or 0, COUNT)), single=0)
+        for task in tasks
+        if not (task.method.name == "policy" and any(word in task.method.text for word in COSTLY))
+        and (not tables or groups & set(task.group.split()))
+    ]
 
 
 def recompute(
@@ -67,7 +62,7 @@ def recompute(
     bench: Bench,
     *,
     minutes: float,
-    on_row: Callable[[Task, Row | None], None] | None = None,
+    on_row: Callable[[Task, Row | None], None] = lambda task, row: None,
 ) -> list[Row]:
     """Make the rows until the time is up; what is not reached stays as it is stored."""
     deadline = time.monotonic() + 60.0 * minutes
@@ -77,8 +72,7 @@ def recompute(
         if time.monotonic() < deadline:
             row = bench.measure(affordable(task, bench))
             rows.append(row)
-        if on_row is not None:
-            on_row(task, row)
+        on_row(task, row)
     return rows
 
 
@@ -87,14 +81,11 @@ def affordable(task: Task, bench: Bench) -> Task:
     if task.method.name != "policy" or task.count is None:
         return task
     points = task.dataset.load(min(TRIAL, task.count), bench.seed).points
-    call = {"device": bench.device, "seed": bench.seed, **task.method.options}
-    bench.prepare(task)
-    solve_many(points, "policy", **call)
-    each = solve_many(points, "policy", **call).runtime / len(points)
-    if each * task.count <= ALLOWANCE:
-        return task
-    fitting = [number for number in LADDER if each * number <= ALLOWANCE]
-    return replace(task, count=min(task.count, fitting[0] if fitting else LADDER[-1]))
+    call = bench.call(task)
+    solve_many(points, **call)  # loading the model, which is done once, is not timed
+    each = solve_many(points, **call).runtime / len(points)
+    steps = (number for number in (task.count, *LADDER) if each * number <= ALLOWANCE)
+    return replace(task, count=min(task.count, next(steps, LADDER[-1])))
 
 
 def compare(results: Results) -> list[Agreement]:

@@ -1,22 +1,21 @@
-"""Result rows: what one method did on one dataset, as one line of JSON."""
+"""Result rows: what one method did on one dataset, one line of JSON each."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from ..core.errors import FormatError
+from ..core.scalars import as_real
 
 T = TypeVar("T")
 
 STORED = Path(__file__).parent / "stored"
-NUMBERS = ("gap_mean", "gap_std", "gap_stderr", "gap_min", "gap_max", "length_mean")
 
 
 @dataclass(frozen=True)
@@ -63,72 +62,72 @@ class Row:
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What makes a second run of the same row needless."""
+        """What tells rows apart: a second one of the same key repeats the first."""
+        told = ("dataset", "count", "method", "device", "version", "seed", "points")
         options = json.dumps(self.options, sort_keys=True)
-        return (
-            self.dataset,
-            self.count,
-            self.method,
-            options,
-            self.device,
-            self.version,
-            self.seed,
-            self.points,
-            self.model.get("weights"),
-        )
+        return *(getattr(self, name) for name in told), options, self.model.get("weights")
 
     def to_line(self) -> str:
         """Return the row as one line of JSON."""
-        return json.dumps(dataclasses.asdict(self), separators=(", ", ": "))
+        return json.dumps(dataclasses.asdict(self))
 
 
-def parse_record(kind: type[T], text: str, where: str) -> T:
-    """Return the dataclass that one line of JSON holds.
+def read_objects(path: str | os.PathLike[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every JSON object of a .jsonl file, after the words that errors name its place by.
+
+    A last line that a crash cut off in the middle is left out.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except OSError as error:
+        raise FormatError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
+    except UnicodeDecodeError:
+        raise FormatError(f"{os.fspath(path)} is not UTF-8 text") from None
+    for number, line in enumerate(lines, start=1):
+        where = f"{os.fspath(path)}, line {number}"
+        values = _parsed(line)
+        if isinstance(values, dict):
+            yield where, values
+        elif line.strip() and (values is not None or number < len(lines)):
+            raise FormatError(f"{where}: expected one JSON object per line")
+
+
+def read_records(kind: type[T], path: str | os.PathLike[str]) -> list[T]:
+    """Return the lines of a .jsonl file as dataclasses, with their numbers and objects checked.
 
     A field without a default must be there. What the class does not know is left out: a later
     version may have written more than this one reads.
     """
-    try:
-        values = json.loads(text)
-    except ValueError:
-        values = None
-    if not isinstance(values, dict):
-        raise FormatError(f"{where}: expected one JSON object a line")
-    fields = dataclasses.fields(cast(Any, kind))
-    absent = [item for item in fields if item.name not in values]
-    for item in sorted(absent, key=lambda item: item.name):
-        if item.default is item.default_factory is dataclasses.MISSING:
-            raise FormatError(f"{where}: the row has no {item.name!r}")
-    known = {item.name for item in fields}
-    return kind(**{name: value for name, value in values.items() if name in known})
-
-
-def parse_line(text: str, where: str) -> Row:
-    """Return the row of one line, or say in one sentence what is wrong with it."""
-    row = parse_record(Row, text, where)
-    for name in NUMBERS:
-        value = getattr(row, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-            raise FormatError(f"{where}: {name} must be a number, got {value!r}")
-    for name in ("options", "model", "examples", "versions"):
-        if not isinstance(getattr(row, name), dict):
-            raise FormatError(f"{where}: {name} must be an object")
-    return row
+    fields = sorted(dataclasses.fields(cast(Any, kind)), key=lambda one: one.name)
+    records = []
+    for where, values in read_objects(path):
+        for one in fields:
+            value = values.get(one.name)
+            if one.name not in values:
+                if one.default is one.default_factory is dataclasses.MISSING:
+                    raise FormatError(f"{where}: the row has no {one.name!r}")
+            elif one.type == "float" and (as_real(value) is None or value != value):
+                raise FormatError(f"{where}: {one.name} must be a number, got {value!r}")
+            elif str(one.type).startswith("dict") and not isinstance(value, dict):
+                raise FormatError(f"{where}: {one.name} must be an object")
+        known = {one.name: values[one.name] for one in fields if one.name in values}
+        records.append(kind(**known))
+    return records
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[Row]:
-    """Return the rows of a .jsonl file.
+    """Return the rows of a .jsonl file."""
+    return read_records(Row, path)
 
-    A last line that a crash cut off in the middle is no row.
-    """
-    lines = _read_text(path).split("\n")
-    if lines[-1] and not _is_json(lines[-1]):
-        lines.pop()
-    return [
-        parse_line(line, f"{os.fspath(path)}, line {number}")
-        for number, line in enumerate(lines, start=1)
-        if line.strip()
-    ]
+
+def stored_rows() -> list[Row]:
+    """Return the rows that come with the package."""
+    return read_folder(Row, STORED)
+
+
+def read_folder(kind: type[T], folder: Path) -> list[T]:
+    """Return the lines of all .jsonl files of a folder, file by file."""
+    return [row for path in sorted(folder.glob("*.jsonl")) for row in read_records(kind, path)]
 
 
 def append_row(path: str | os.PathLike[str], row: Row) -> None:
@@ -136,48 +135,26 @@ def append_row(path: str | os.PathLike[str], row: Row) -> None:
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        before = _text_before(target)
-        with target.open("ab") as stream:
-            os.write(stream.fileno(), (before + row.to_line() + "\n").encode())
+        with target.open("a+b") as stream:
+            stream.seek(0)
+            content = stream.read()
+            start = content.rfind(b"\n") + 1
+            if _parsed(content[start:]) is None:
+                stream.truncate(start)
+                start = len(content)
+            before = "\n" if start < len(content) else ""
+            os.write(stream.fileno(), f"{before}{row.to_line()}\n".encode())
             os.fsync(stream.fileno())
     except OSError as error:
         raise FormatError(f"{target} cannot be written: {error.strerror or error}") from None
 
 
-def _text_before(target: Path) -> str:
-    """Return what must stand before an appended line; cut off half a line."""
-    if not target.exists():
-        return ""
-    content = target.read_bytes()
-    if not content or content.endswith(b"\n"):
-        return ""
-    start = content.rfind(b"\n") + 1
-    if _is_json(content[start:].decode("utf-8", errors="replace")):
-        return "\n"
-    os.truncate(target, start)
-    return ""
-
-
-def _is_json(text: str) -> bool:
+def _parsed(text: str | bytes) -> Any:
+    """Return what a line of JSON holds, or None."""
     try:
-        json.loads(text)
+        return json.loads(text)
     except ValueError:
-        return False
-    return True
-
-
-def _read_text(path: str | os.PathLike[str]) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise FormatError(f"{os.fspath(path)} cannot be read: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise FormatError(f"{os.fspath(path)} is no text in UTF-8") from None
-
-
-def stored_rows() -> list[Row]:
-    """Return the rows that come with the package."""
-    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_rows(path)]
+        return None
 
 
 def newest(rows: Iterable[Row]) -> list[Row]:

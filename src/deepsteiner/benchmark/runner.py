@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -28,8 +27,13 @@ from .specs import DatasetSpec, Instances, MethodSpec
 
 # Instances solved before the clock starts: kernels are compiled and models loaded then.
 WARM_UP = 16
-# Optima are known to rounding: a gap closer to zero than this many percent is zero.
+# Optima are known up to rounding: a gap of fewer percent than this is zero.
 ZERO_GAP = 1e-9
+# What a row that is not measured yet, and only has a key, lacks.
+MEASURED = (
+    *("gap_mean", "gap_std", "gap_stderr", "gap_min", "gap_max", "length_mean"),
+    *("batch_ms", "throughput"),
+)
 
 Report = Callable[[str, int, int], bool]
 
@@ -52,7 +56,7 @@ class Task:
 
 @dataclass
 class Bench:
-    """Settings that all rows of a run share, and the datasets that were loaded for it.
+    """Settings that all rows of a run share, and the dataset that was loaded last.
 
     `single` is the number of instances that are also solved one after the other. `known` holds
     optima by content hash. `report(phase, done, total)` is told the progress inside a row and
@@ -65,80 +69,103 @@ class Bench:
     single: int = 0
     known: Mapping[str, FloatArray] | None = None
     report: Report | None = None
-    _loaded: dict[tuple[DatasetSpec, int | None], _Loaded] = field(default_factory=dict)
+    _loaded: dict[tuple[DatasetSpec, int | None], Instances] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.seed, self.device = check_common(self.seed, self.device)
-        if self.workers < 1:
-            raise OptionError(f"workers must be at least 1, got {self.workers}")
-        if self.single < 0:
-            raise OptionError(f"single must be at least 0, got {self.single}")
+        for name, least in (("workers", 1), ("single", 0)):
+            if getattr(self, name) < least:
+                raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
 
-    def load(self, task: Task) -> _Loaded:
+    def load(self, task: Task) -> Instances:
         """Return a task's instances with their optima, loaded once."""
         key = (task.dataset, task.count)
         if key not in self._loaded:
             if task.count is not None and task.count < 1:
                 raise OptionError(f"count must be at least 1, got {task.count}")
             instances = task.dataset.load(task.count, self.seed)
-            self._loaded.clear()  # rows come dataset by dataset: one at a time is enough
             optima = optimal_lengths(instances, self.known, self._progress("optima"))
-            self._loaded[key] = _Loaded(instances, optima, content_hash(instances.points))
+            # Rows come dataset by dataset: one at a time is enough.
+            self._loaded = {key: replace(instances, optima=optima)}
         return self._loaded[key]
 
-    def key_of(self, task: Task) -> tuple[Any, ...]:
-        """Return the key that the task's row would have."""
-        points = task.dataset.load(task.count, self.seed).points
-        return _blank_row(self, task, points, content_hash(points)).key
+    def call(self, task: Task) -> dict[str, Any]:
+        """Return the arguments of every call of a task's method, and prepare torch for the calls.
 
-    def prepare(self, task: Task) -> None:
-        """Give a learned method as many threads as the others get."""
-        _prepare_torch(task.method.name, self.workers)
+        A learned method gets as many threads as the others do.
+        """
+        if "torch" in get_method(task.method.name, {}).info.needs:
+            # Threads that spin while they wait make a busy machine many times slower.
+            os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+            with suppress(MissingDependencyError):  # the method itself says what to install
+                load_torch("a learned method").set_num_threads(self.workers)
+        options = {"method": task.method.name, "device": self.device, "seed": self.seed}
+        return {**options, **task.method.options}
 
     def measure(self, task: Task) -> Row:
         """Make the row of a task."""
-        loaded = self.load(task)
-        points = loaded.instances.points
-        device = None if self.device == "cpu" else _Accelerator()
-        call = {"device": self.device, "seed": self.seed, **task.method.options}
-        self.prepare(task)
-        _warm_up(points, task.method.name, call)
+        instances, call = self.load(task), self.call(task)
+        points, optima = instances.points, instances.optima
+        assert optima is not None
+        solve_many(points[: WARM_UP if points.shape[1] <= 30 else 2], **call)
         provenance.restart_memory_peak()
-        if device is not None:
-            device.restart_memory_peak()
+        if self.device != "cpu":
+            _cuda().reset_peak_memory_stats()
         solved = solve_many(
-            points,
-            task.method.name,
-            workers=self.workers,
-            on_progress=self._progress("instances"),
-            **call,
+            points, workers=self.workers, on_progress=self._progress("instances"), **call
         )
         if "interrupted" in solved.statuses:
             raise KeyboardInterrupt
-        check_against_optima(solved.lengths, loaded.optima, task.label)
-        memory = provenance.memory_peak_mib()
-        values = _statistics(solved.lengths, loaded.optima)
+        check_against_optima(solved.lengths, optima, task.label)
+        values = _statistics(solved.lengths, optima)
         values |= {
             "batch_ms": _digits(1000 * solved.runtime / len(points)),
             "throughput": _digits(len(points) / solved.runtime),
-            "memory_mib": memory,
-            "device_memory_mib": None if device is None else device.memory_peak_mib(),
+            "memory_mib": provenance.memory_peak_mib(),
         }
-        single = self.single if task.single is None else task.single
-        if single:
-            values |= self._one_by_one(points[:single], task.method.name, call)
-        return _blank_row(self, task, points, loaded.hash, **values)
+        if self.device != "cpu":
+            values["device_memory_mib"] = round(_cuda().max_memory_allocated() / 2**20, 1)
+        if single := self.single if task.single is None else task.single:
+            values |= self._one_by_one(points[:single], call)
+        return self._row(task, points, values)
 
-    def _one_by_one(self, points: FloatArray, method: str, call: dict[str, Any]) -> dict[str, Any]:
-        solve(points[0], method, **call)
+    def _one_by_one(self, points: FloatArray, call: dict[str, Any]) -> dict[str, Any]:
+        solve(points[0], **call)
         progress = self._progress("one by one")
         started = time.perf_counter()
         for index, instance in enumerate(points):
-            solve(instance, method, **call)
+            solve(instance, **call)
             if progress is not None and not progress(Progress(0.0, "", index + 1, len(points))):
                 raise KeyboardInterrupt
         spent = time.perf_counter() - started
         return {"single_ms": _digits(1000 * spent / len(points)), "single_count": len(points)}
+
+    def key_of(self, task: Task) -> tuple[Any, ...]:
+        """Return the key that the task's row would have."""
+        points = task.dataset.load(task.count, self.seed).points
+        return self._row(task, points, {}).key
+
+    def _row(self, task: Task, points: FloatArray, values: dict[str, Any]) -> Row:
+        """Return the row of a task; without values, one whose key is right."""
+        options: dict[str, Any] = dict(task.method.options)
+        facts: dict[str, Any] = {}
+        if "model" in options:
+            model = describe_model(options["model"])
+            options["model"], facts = model.name, model.facts
+        return Row(
+            dataset=task.dataset.label,
+            n=points.shape[1],
+            count=len(points),
+            method=task.method.name,
+            options=options,
+            device="cpu" if self.device == "cpu" else _cuda().get_device_name(),
+            version=__version__,
+            points=content_hash(points),
+            seed=self.seed,
+            workers=self.workers,
+            model=facts,
+            **{**provenance.stamp(), **dict.fromkeys(MEASURED, 0.0), **values},
+        )
 
     def _progress(self, phase: str) -> Callable[[Progress], bool] | None:
         report = self.report
@@ -147,20 +174,13 @@ class Bench:
         return lambda progress: report(phase, progress.done, progress.total)
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    instances: Instances
-    optima: FloatArray
-    hash: str
-
-
 def run_tasks(
     tasks: Iterable[Task],
     bench: Bench,
     output: str | os.PathLike[str],
     *,
     force: bool = False,
-    on_row: Callable[[Task, Row | None], None] | None = None,
+    on_row: Callable[[Task, Row | None], None] = lambda task, row: None,
 ) -> list[Row]:
     """Make the rows that a file does not hold yet and append each when it is done.
 
@@ -169,47 +189,14 @@ def run_tasks(
     have = {row.key for row in read_rows(output)} if os.path.exists(output) and not force else set()
     made = []
     for task in tasks:
-        if bench.key_of(task) in have:
-            if on_row is not None:
-                on_row(task, None)
-            continue
-        row = bench.measure(task)
-        append_row(output, row)
-        made.append(row)
-        have.add(row.key)
-        if on_row is not None:
-            on_row(task, row)
+        row = None
+        if bench.key_of(task) not in have:
+            row = bench.measure(task)
+            append_row(output, row)
+            made.append(row)
+            have.add(row.key)
+        on_row(task, row)
     return made
-
-
-def _blank_row(bench: Bench, task: Task, points: FloatArray, hash: str, **values: Any) -> Row:
-    """Return the row of a task; without values, one whose key is right."""
-    options = dict(task.method.options)
-    facts: dict[str, Any] = {}
-    if "model" in options:
-        model = describe_model(options["model"])
-        options["model"], facts = model.name, model.facts
-    empty = dict.fromkeys(
-        ("gap_mean", "gap_std", "gap_stderr", "gap_min", "gap_max", "length_mean"), 0.0
-    )
-    return Row(
-        dataset=task.dataset.label,
-        n=points.shape[1],
-        count=len(points),
-        method=task.method.name,
-        options=options,
-        device="cpu" if bench.device == "cpu" else _Accelerator().name,
-        version=__version__,
-        points=hash,
-        seed=bench.seed,
-        workers=bench.workers,
-        machine=provenance.machine(),
-        commit=provenance.commit(),
-        versions=provenance.versions(),
-        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        model=facts,
-        **{"batch_ms": None, "throughput": None, **empty, **values},
-    )
 
 
 def _statistics(lengths: FloatArray, optima: FloatArray) -> dict[str, Any]:
@@ -217,7 +204,7 @@ def _statistics(lengths: FloatArray, optima: FloatArray) -> dict[str, Any]:
     safe = np.where(optima > 0.0, optima, 1.0)
     gaps = 100.0 * (lengths - optima) / safe
     gaps[np.abs(gaps) < ZERO_GAP] = 0.0
-    order = np.argsort(gaps, kind="stable")
+    order = np.argsort(gaps, kind="stable").tolist()
     deviation = float(gaps.std(ddof=1)) if len(gaps) > 1 else 0.0
     return {
         "gap_mean": float(gaps.mean()),
@@ -226,42 +213,13 @@ def _statistics(lengths: FloatArray, optima: FloatArray) -> dict[str, Any]:
         "gap_min": float(gaps.min()),
         "gap_max": float(gaps.max()),
         "length_mean": float(lengths.mean()),
-        "examples": {
-            "best": int(order[0]),
-            "median": int(order[len(order) // 2]),
-            "worst": int(order[-1]),
-        },
+        "examples": {"best": order[0], "median": order[len(order) // 2], "worst": order[-1]},
     }
-
-
-def _warm_up(points: FloatArray, method: str, call: dict[str, Any]) -> None:
-    count = WARM_UP if points.shape[1] <= 30 else 2
-    solve_many(points[:count], method, **call)
 
 
 def _digits(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def _prepare_torch(method: str, workers: int) -> None:
-    """Set torch's threads where a method needs torch."""
-    if "torch" not in get_method(method, {}).info.needs:
-        return
-    # Threads that spin while they wait make a busy machine many times slower.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    with suppress(MissingDependencyError):  # the method itself says what to install
-        load_torch("a learned method").set_num_threads(workers)
-
-
-class _Accelerator:
-    """The CUDA device that torch works on."""
-
-    def __init__(self) -> None:
-        self._cuda = load_torch("device 'cuda'").cuda
-        self.name = self._cuda.get_device_name()
-
-    def restart_memory_peak(self) -> None:
-        self._cuda.reset_peak_memory_stats()
-
-    def memory_peak_mib(self) -> float:
-        return float(round(self._cuda.max_memory_allocated() / 2**20, 1))
+def _cuda() -> Any:
+    return load_torch("device 'cuda'").cuda

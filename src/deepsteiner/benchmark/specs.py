@@ -8,20 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from .. import datasets
 from ..core.errors import OptionError
-from ..core.options import from_text
+from ..core.options import options_from_text
 from ..core.points import FloatArray
 from ..registry import get_method
 
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """A dataset to measure on. A file has a path; its label says so where the name is taken."""
+    """A dataset to measure on: one of the paper's, a kind with its size, or a file."""
 
     name: str
     n: int | None = None
@@ -29,7 +30,7 @@ class DatasetSpec:
 
     @property
     def label(self) -> str:
-        """The name that rows and tables use."""
+        """The name that rows and tables use; a file that is called as a paper's set says so."""
         if self.path is not None and self.name in datasets.PAPER:
             return f"{self.name} (file)"
         return self.name if self.n is None else f"{self.name}-{self.n}"
@@ -76,18 +77,16 @@ def parse_dataset(text: str) -> DatasetSpec:
     name, colon, path = text.partition(":")
     if colon:
         if not name or not path:
-            raise OptionError(f"a dataset of a file is written name:path, got {text!r}")
+            raise OptionError(f"a dataset from a file is written name:path, got {text!r}")
         return DatasetSpec(name, None, path)
     if name == "DEG":
         raise OptionError("DEG is read from a file of yours: write DEG:path (npz with 'points')")
     kind, dash, size = name.rpartition("-")
     if dash and size.isdecimal():
-        name, n = kind, int(size)
-        if name not in datasets.KINDS:
-            raise OptionError(
-                f"dataset {text!r}: the kinds with a size are {', '.join(datasets.KINDS)}"
-            )
-        return DatasetSpec(name, n)
+        if kind not in datasets.KINDS:
+            kinds = ", ".join(datasets.KINDS)
+            raise OptionError(f"dataset {text!r}: the kinds with a size are {kinds}")
+        return DatasetSpec(kind, int(size))
     if name not in datasets.PAPER:
         raise OptionError(
             f"unknown dataset {text!r}; write {', '.join(datasets.PAPER)}, name:path for a file, "
@@ -96,32 +95,20 @@ def parse_dataset(text: str) -> DatasetSpec:
     return DatasetSpec(name)
 
 
+@cache
 def parse_method(text: str) -> MethodSpec:
-    """Return the method that a text names, its options checked.
+    """Return the method that a text names, its options checked and left out at their defaults.
+
+    A policy's model always stays: it says which one was measured.
 
     >>> parse_method("greedy:relax=false,k_star=9").text
     'greedy:relax=False'
     """
     name, _, settings = text.partition(":")
     infos = get_method(name, {}).info.options
-    options: dict[str, Any] = {}
-    for setting in filter(None, settings.split(",")):
-        option, equals, value = setting.partition("=")
-        if not equals or not option or option in options:
-            raise OptionError(
-                f"method {text!r}: options are written name=value, each once, with commas between"
-            )
-        options[option] = from_text(infos, option, value, method=name)
-    return method_spec(name, options)
-
-
-def method_spec(name: str, options: Mapping[str, Any]) -> MethodSpec:
-    """Return a method with checked options; those that are the default are left out.
-
-    A policy's model always stays: it says which one was measured.
-    """
-    info = get_method(name, options).info
-    defaults = {option.name: option.default for option in info.options}
+    options = options_from_text(infos, filter(None, settings.split(",")), method=name)
+    get_method(name, options)  # refuses values out of range
+    defaults = {option.name: option.default for option in infos}
     kept = {key: value for key, value in options.items() if value != defaults[key]}
     if name == "policy":
         kept = {"model": defaults["model"], **kept}

@@ -1,4 +1,4 @@
-"""Rows of time and size: single calls, large instances and rates, as one line of JSON each.
+"""Rows of times: single calls, large instances and rates of batches, one line of JSON each.
 
 The scripts in `benchmarks/` write them (`--rows FILE`); the README's tables are made of those
 that come with the package.
@@ -7,24 +7,22 @@ that come with the package.
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..core.errors import FormatError
 from ..io.atomic import atomic_write
 from . import provenance
-from .rows import parse_record
+from .rows import STORED as STORED_ROWS
+from .rows import read_folder, read_records
 
-STORED = Path(__file__).parent / "stored" / "timings"
+STORED = STORED_ROWS / "timings"
 # The calibration (a Delaunay triangulation of 100,000 fixed points) that scaled times stand for.
 REFERENCE_CALIBRATION = 0.530
 # GeoSteiner 5.3 in one process, one thread, uniform points, where the calibration took that long:
-# mean milliseconds of an instance.
+# mean milliseconds per instance.
 GEOSTEINER_MS = {10: 1.05, 20: 7.7, 50: 53, 100: 150, 200: 460, 500: 1540, 1000: 4700}
 
 
@@ -33,7 +31,7 @@ class Timing:
     """What one method took on `count` instances of n points.
 
     `call` is "solve" where each was solved by a call of its own, "solve_many" for a batch.
-    `seconds` is the mean of an instance and `saving` how many percent shorter than the spanning
+    `seconds` is the mean per instance and `saving` how many percent shorter than the spanning
     tree the trees are. `proven` counts proven optima; `peak_gib` is the peak memory of the process
     and `calibration` the seconds of the calibration in the same run.
     """
@@ -59,64 +57,31 @@ class Timing:
 
     @property
     def scaled_ms(self) -> float:
-        """Milliseconds of an instance where the calibration takes its reference time."""
+        """Milliseconds per instance on a machine whose calibration takes the reference time."""
         return 1000.0 * self.seconds * REFERENCE_CALIBRATION / self.calibration
 
     @property
     def key(self) -> tuple[Any, ...]:
-        """What a later row of the same replaces."""
+        """What tells rows apart: a later one of the same key replaces the earlier."""
         options = json.dumps(self.options, sort_keys=True)
         return self.dataset, self.n, self.method, options, self.call, self.threads
 
 
 def make_timing(**values: Any) -> Timing:
     """Return a row with today's date and where it was made."""
-    return Timing(
-        commit=provenance.commit(),
-        machine=f"{os.cpu_count() or 1} cores",
-        versions=provenance.versions(),
-        date=datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
-        **values,
-    )
+    return Timing(**{**provenance.stamp(), "machine": f"{os.cpu_count() or 1} cores", **values})
 
 
-def read_timings(path: str | os.PathLike[str]) -> list[Timing]:
-    """Return the rows of a file; what is wrong with a line is said in one sentence."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FormatError(f"{os.fspath(path)} cannot be read: {error}") from None
-    return [
-        parse_record(Timing, line, f"{os.fspath(path)}, line {number}")
-        for number, line in enumerate(lines, start=1)
-    ]
+def stored_timings() -> list[Timing]:
+    """Return the rows of times that come with the package."""
+    return read_folder(Timing, STORED)
 
 
 def write_timing(path: str | os.PathLike[str], row: Timing) -> None:
-    """Put a row into a file, in place of an earlier one of the same."""
+    """Put a row into a file, in place of an earlier one with the same key."""
     target = Path(path)
-    rows = {one.key: one for one in read_timings(target)} if target.exists() else {}
+    rows = {one.key: one for one in read_records(Timing, target)} if target.exists() else {}
     rows[row.key] = row
     target.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(target) as stream:
         stream.writelines(json.dumps(dataclasses.asdict(one)) + "\n" for one in rows.values())
-
-
-def stored_timings() -> list[Timing]:
-    """Return the rows that come with the package."""
-    return [row for path in sorted(STORED.glob("*.jsonl")) for row in read_timings(path)]
-
-
-def find(rows: list[Timing], **wanted: Any) -> Timing | None:
-    """Return the last row with these values, if any.
-
-    Of `options` those that are named must be as they are given.
-    """
-    options: Mapping[str, Any] = wanted.pop("options", {})
-    fitting = [
-        row
-        for row in rows
-        if all(getattr(row, name) == value for name, value in wanted.items())
-        and options.items() <= row.options.items()
-    ]
-    return fitting[-1] if fitting else None

@@ -98,16 +98,7 @@ def _is_line(feature: Any) -> bool:
 
 def method_options(method: str, settings: Sequence[str]) -> dict[str, Any]:
     """Return the method's options given as `name=value` texts, converted to their types."""
-    from ..core.options import from_text
+    from ..core.options import options_from_text
     from ..registry import get_method
 
-    infos = get_method(method, {}).info.options
-    result: dict[str, Any] = {}
-    for setting in settings:
-        name, equals, text = setting.partition("=")
-        if not equals or not name:
-            raise OptionError(f"-o takes name=value, got {setting!r}")
-        if name in result:
-            raise OptionError(f"option {name!r} is given twice")
-        result[name] = from_text(infos, name, text, method=method)
-    return result
+    return options_from_text(get_method(method, {}).info.options, settings, method=method)

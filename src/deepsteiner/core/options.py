@@ -7,12 +7,13 @@ documentation all come from there.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from .errors import OptionError
@@ -93,43 +94,55 @@ def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T
     infos, hints = _declared(cast(Any, options_class))
     for name in given:
         if name not in infos:
-            valid = ", ".join(sorted(infos)) or "none"
-            raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
+            raise _unknown_option(name, infos, method)
     values = {
         name: _checked(value, infos[name], hints[name], method) for name, value in given.items()
     }
     return options_class(**values)
 
 
-def from_text(infos: Iterable[OptionInfo], name: str, text: str, *, method: str) -> Any:
-    """Convert the text of a command-line option to the type that the option declares."""
+def options_from_text(
+    infos: Iterable[OptionInfo], settings: Iterable[str], *, method: str
+) -> dict[str, Any]:
+    """Return the options that texts `name=value` give, converted to the types they declare."""
     by_name = {info.name: info for info in infos}
-    if name not in by_name:
-        valid = ", ".join(sorted(by_name)) or "none"
-        raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
-    kinds = by_name[name].type.split(" | ")
+    options: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals or not name or name in options:
+            raise OptionError(
+                f"method {method!r}: options are written name=value, each once, got {setting!r}"
+            )
+        if name not in by_name:
+            raise _unknown_option(name, by_name, method)
+        options[name] = _from_text(by_name[name], text, method)
+    return options
+
+
+def _unknown_option(name: str, known: Iterable[str], method: str) -> OptionError:
+    valid = ", ".join(sorted(known)) or "none"
+    return OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
+
+
+def _from_text(info: OptionInfo, text: str, method: str) -> Any:
+    kinds = info.type.split(" | ")
     if "None" in kinds and text.lower() == "none":
         return None
     for kind in kinds:
-        try:
-            if kind == "bool":
-                return _bool_from_text(text)
-            if kind in ("int", "float"):
-                return int(text) if kind == "int" else float(text)
-        except ValueError:
-            continue
-        if kind == "str":
-            return text
+        with contextlib.suppress(ValueError, KeyError):  # not of this kind, or of one without texts
+            return _CONVERTERS[kind](text)
     raise OptionError(
-        f"option {name!r} of method {method!r} must be {by_name[name].type}, got {text!r}"
+        f"option {info.name!r} of method {method!r} must be {info.type}, got {text!r}"
     )
 
 
-def _bool_from_text(text: str) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if text.lower() not in words:
-        raise ValueError(text)
-    return words[text.lower()]
+_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_CONVERTERS: dict[str, Callable[[str], Any]] = {
+    "bool": lambda text: _TRUTHS[text.lower()],
+    "int": int,
+    "float": float,
+    "str": str,
+}
 
 
 def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:

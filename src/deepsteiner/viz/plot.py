@@ -20,8 +20,6 @@ from .scene import (
     Scene,
     count_text,
     heading,
-    length_text,
-    quality_text,
     scene_of,
     scene_of_points,
 )
@@ -30,7 +28,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-FIGURE_FORMATS = ("png", "pdf", "svg")
+# The formats of pictures, with what each says of its making: a date or a version.
+FIGURE_FORMATS = {"png": "Software", "pdf": "CreationDate", "svg": "Date"}
+FRAME_COLOUR = "#c8ccd2"
 RESOLUTION = 160
 # Diameter of a terminal, in points, where there are few.
 LARGEST_DOT = 8.0
@@ -39,33 +39,91 @@ MOST_VECTOR_NODES = 20_000
 
 
 def plot_solution(solution: Solution, ax: Axes | None = None) -> Axes:
-    """Draw a solution and return the axes; without `ax` on a figure of its own.
+    """Draw a solution.
 
-    Terminals are filled circles, Steiner points hollow ones, relays small squares. Pass
-    `ax=plt.gca()` to draw into a pyplot window.
+    Terminals are filled circles, Steiner points hollow ones, relays small squares.
+
+    Parameters
+    ----------
+    solution : Solution
+        What to draw.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a figure of its own. Pass ``ax=plt.gca()`` to draw into a pyplot
+        window.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes that were drawn on.
+
+    Examples
+    --------
+    >>> from deepsteiner import solve
+    >>> ax = plot_solution(solve([[0, 0], [3, 0], [3, 4]], "mst"))
+    >>> ax.get_title(loc="left")
+    'mst, length 7'
     """
     scene = scene_of(solution)
-    ax = _new_axes(scene) if ax is None else ax
-    _draw(scene, ax)
-    _write_title(ax, heading(solution), count_text(scene))
-    return ax
+    ax = _draw(scene, ax or _new_axes(scene))
+    return _titled(ax, f"{heading(solution)}\n{count_text(scene)}")
 
 
 def plot_points(points: Any, ax: Axes | None = None) -> Axes:
-    """Draw points alone and return the axes; points that carry a CRS are drawn as lon/lat."""
+    """Draw points alone.
+
+    Parameters
+    ----------
+    points : array_like
+        The points, of shape (n, 2). Those that carry a CRS are drawn as longitude and latitude.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Those axes, so that more can be drawn on them.
+
+    Examples
+    --------
+    >>> plot_points([[0, 0], [3, 0], [3, 4]]).get_title(loc="left")
+    '3 points'
+    """
     scene = scene_of_points(as_points(points), crs=getattr(points, "crs", None))
-    ax = _new_axes(scene) if ax is None else ax
-    _draw(scene, ax)
-    _write_title(ax, f"{len(scene.terminals):,} points", "")
-    return ax
+    return _titled(_draw(scene, ax or _new_axes(scene)), f"{len(scene.terminals):,} points")
 
 
 def compare(
     solutions: Sequence[Solution], *, titles: Sequence[str] | None = None, columns: int = 0
 ) -> Figure:
-    """Draw solutions side by side on one figure, each under its title (method and length).
+    """Draw solutions side by side on one figure.
 
-    `columns` 0 chooses a layout that is about as high as it is wide.
+    Parameters
+    ----------
+    solutions : sequence of Solution
+        What to draw, at least one.
+    titles : sequence of str, optional
+        One for each solution; by default its method, length and gap. What follows a line break is
+        written smaller.
+    columns : int, optional
+        How many stand in a row. By default the figure is about as high as it is wide.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        The figure.
+
+    Raises
+    ------
+    OptionError
+        If there are no solutions, or the number of titles is not that of the solutions.
+
+    Examples
+    --------
+    >>> from deepsteiner import solve
+    >>> points = [[0, 0], [3, 0], [3, 4], [0, 4]]
+    >>> figure = compare([solve(points, "mst"), solve(points, "exact")])
+    >>> [ax.get_title(loc="left") for ax in figure.axes]
+    ['mst', 'exact']
     """
     if not solutions:
         raise OptionError("compare needs at least one solution")
@@ -77,21 +135,41 @@ def compare(
     shape = min(max(_height_over_width(scenes[0]), 0.4), 1.3)
     figure = _new_figure(3.1 * columns, (3.1 * shape + 0.55) * rows)
     most_nodes = max(scene.node_count for scene in scenes)
-    for index, (solution, scene) in enumerate(zip(solutions, scenes, strict=True)):
-        ax = figure.add_subplot(rows, columns, index + 1)
-        _draw(scene, ax, size_for=most_nodes)
+    for index, scene in enumerate(scenes):
+        ax = _draw(scene, figure.add_subplot(rows, columns, index + 1), size_for=most_nodes)
         ax.set_axis_off()
-        lines = (titles[index] if titles is not None else _short_title(solution)).split("\n")
-        _write_title(ax, lines[0], "\n".join(lines[1:]), size=9.5)
+        title = titles[index] if titles is not None else heading(solutions[index], stacked=True)
+        _titled(ax, title, size=9.5)
     return figure
 
 
 def save_figure(
     solution: Solution | Figure, target: str | Path | IO[bytes], format: str | None = None
 ) -> None:
-    """Write a solution's picture (or a figure) as png, pdf or svg; the same input, the same bytes.
+    """Write the picture of a solution, or a figure; the same input gives the same bytes.
 
-    `format` defaults to the suffix of the path.
+    Parameters
+    ----------
+    solution : Solution or matplotlib.figure.Figure
+        What to write.
+    target : str, Path or binary stream
+        Where to write it.
+    format : {"png", "pdf", "svg"}, optional
+        By default the suffix of the path.
+
+    Raises
+    ------
+    FormatError
+        If the format is none of those.
+
+    Examples
+    --------
+    >>> import io
+    >>> from deepsteiner import solve
+    >>> picture = io.BytesIO()
+    >>> save_figure(solve([[0, 0], [3, 0], [3, 4]]), picture, "png")
+    >>> picture.getvalue()[1:4]
+    b'PNG'
     """
     import matplotlib
 
@@ -100,17 +178,19 @@ def save_figure(
         raise FormatError(f"a picture is written as png, pdf or svg, got {kind or 'no format'!r}")
     figure = figure_of(plot_solution(solution)) if isinstance(solution, Solution) else solution
     # Dates and random ids would make every file differ from the last.
-    metadata: dict[str, Any] = {
-        "png": {"Software": None},
-        "pdf": {"CreationDate": None},
-        "svg": {"Date": None},
-    }[kind]
+    dated: Any = {FIGURE_FORMATS[kind]: None}
     with matplotlib.rc_context({"svg.hashsalt": "deepsteiner", "svg.fonttype": "path"}):
-        figure.savefig(target, format=kind, metadata=metadata)
+        figure.savefig(target, format=kind, metadata=dated)
 
 
 def figure_of(ax: Axes) -> Figure:
-    """Return the figure that axes stand on."""
+    """Return the figure that axes stand on.
+
+    Examples
+    --------
+    >>> figure_of(plot_points([[0, 0], [1, 1]])).get_size_inches().round(1).tolist()
+    [6.0, 6.6]
+    """
     figure = ax.get_figure(root=True)
     if figure is None:
         raise OptionError("the axes belong to no figure")
@@ -134,59 +214,39 @@ def _new_axes(scene: Scene) -> Axes:
 
 
 def _height_over_width(scene: Scene) -> float:
-    low, high = scene.box()
-    width, height = high - low
+    _, (width, height) = scene.box()
     if width == 0:
         return 1.0 if height == 0 else math.inf
-    return float(height * scene.aspect / width)
+    return float(height / width)
 
 
-def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> None:
+def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
     """Draw a scene, with marks of the size that suits `size_for` nodes (default: its own)."""
     from matplotlib.collections import LineCollection
 
     _set_frame(scene, ax)
     dot, line = _sizes(scene, ax, size_for or scene.node_count)
     huge = scene.node_count > MOST_VECTOR_NODES
-    ax.add_collection(
-        LineCollection(
-            list(scene.segments),
-            colors=EDGE_COLOUR,
-            linewidths=line,
-            capstyle="round",
-            zorder=1,
-            rasterized=huge,
-        ),
-        autolim=False,
-    )
+    edges = LineCollection(list(scene.segments), colors=EDGE_COLOUR, linewidths=line, zorder=1)
+    edges.set(capstyle="round", rasterized=huge)
+    ax.add_collection(edges, autolim=False)
     marks = (
-        (scene.relays, "s", 0.45 * dot, INK, 2),
-        (scene.steiner, "o", 0.75 * dot, PAPER, 3),
-        (scene.terminals, "o", dot, INK, 4),
+        (scene.relays, "s", 0.45 * dot, INK),
+        (scene.steiner, "o", 0.75 * dot, PAPER),
+        (scene.terminals, "o", dot, INK),
     )
-    for nodes, marker, size, face, order in marks:
-        (drawn,) = ax.plot(
-            nodes[:, 0],
-            nodes[:, 1],
-            linestyle="none",
-            marker=marker,
-            markersize=size,
-            markerfacecolor=face,
-            markeredgecolor=INK,
-            markeredgewidth=0 if face == INK else min(0.16 * dot, 1.0),
-            zorder=order,
-            rasterized=huge,
-            clip_on=False,
-        )
-        drawn.set_in_layout(False)
+    for order, (nodes, marker, size, face) in enumerate(marks, start=2):
+        (drawn,) = ax.plot(*nodes.T, marker, color=INK, markersize=size, zorder=order)
+        drawn.set(markerfacecolor=face, rasterized=huge, clip_on=False, in_layout=False)
+        drawn.set(markeredgewidth=0 if face == INK else min(0.16 * dot, 1.0))
+    return ax
 
 
 def _sizes(scene: Scene, ax: Axes, n: int) -> tuple[float, float]:
     """Return the diameter of a terminal and the width of an edge in points."""
     box = ax.get_window_extent()
     room = np.array([box.width, box.height]) * 72 / ax.figure.dpi
-    low, high = scene.box()
-    extent = (high - low) * np.array([1.0, scene.aspect])
+    _, extent = scene.box()
     if extent.max() == 0:
         return LARGEST_DOT, 0.2 * LARGEST_DOT
     width, height = extent * (room / np.maximum(extent, 1e-9 * extent.max())).min()
@@ -199,10 +259,8 @@ def _sizes(scene: Scene, ax: Axes, n: int) -> tuple[float, float]:
 def _set_frame(scene: Scene, ax: Axes) -> None:
     ax.margins(0.04)
     ax.set_aspect(scene.aspect, adjustable="datalim")
-    for side in ("top", "right"):
-        ax.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        ax.spines[side].set_color("#c8ccd2")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(FRAME_COLOUR)
     ax.tick_params(colors=QUIET, labelsize=8, width=0.6, length=3)
     ax.locator_params(nbins=6)
     if scene.geographic:
@@ -210,24 +268,13 @@ def _set_frame(scene: Scene, ax: Axes) -> None:
         ax.set_ylabel("latitude", color=QUIET, fontsize=9)
 
 
-def _write_title(ax: Axes, first: str, second: str, size: float = 11.0) -> None:
-    # The heading is the axes' title; the quieter line under it hangs just above the frame.
-    ax.set_title(
-        first, loc="left", fontsize=size, color=INK, pad=6 + (1.35 * size if second else 0)
-    )
+def _titled(ax: Axes, title: str, size: float = 11.0) -> Axes:
+    """Write the first line as the axes' title and the others, quieter, between it and the frame."""
+    first, _, second = title.partition("\n")
+    pad = 6 + (1.35 * size if second else 0)
+    ax.set_title(first, loc="left", fontsize=size, color=INK, pad=pad)
     if second:
-        ax.annotate(
-            second,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 6),
-            textcoords="offset points",
-            fontsize=0.85 * size,
-            color=QUIET,
-            annotation_clip=False,
-        )
-
-
-def _short_title(solution: Solution) -> str:
-    lines = (solution.method or "tree", f"length {length_text(solution)}", quality_text(solution))
-    return f"{lines[0]}\n" + ", ".join(line for line in lines[1:] if line)
+        above: dict[str, Any] = {"xytext": (0, 6), "textcoords": "offset points"}
+        words = ax.annotate(second, (0, 1), xycoords="axes fraction", **above)
+        words.set(fontsize=0.85 * size, color=QUIET, annotation_clip=False)
+    return ax

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..core.points import FloatArray
+from ..core.points import FloatArray, IntArray
 from ..core.solution import Solution
 
 EDGE_COLOUR = "#2b6ca3"
@@ -24,8 +24,8 @@ class Scene:
     steiner: FloatArray
     relays: FloatArray
     segments: FloatArray
-    aspect: float = 1.0
-    geographic: bool = False
+    aspect: float
+    geographic: bool
 
     @property
     def node_count(self) -> int:
@@ -33,53 +33,38 @@ class Scene:
         return len(self.terminals) + len(self.steiner) + len(self.relays)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Return the lower left and upper right corners of all nodes."""
+        """Return the middle of all nodes, and their width and height in units of x."""
         nodes = np.concatenate((self.terminals, self.steiner, self.relays))
-        return nodes.min(axis=0), nodes.max(axis=0)
+        low, high = nodes.min(axis=0), nodes.max(axis=0)
+        return low / 2 + high / 2, (high - low) * np.array([1.0, self.aspect])
 
 
 def scene_of(solution: Solution) -> Scene:
     """Return what to draw for a solution."""
-    nodes = solution.coordinates
-    geographic = solution.crs is not None and _looks_like_degrees(nodes)
-    if geographic:
-        nodes = _unwrapped(nodes)
+    relays = int(solution.info.get("relays", 0))
     n = len(solution.terminals)
-    relay_start = len(nodes) - int(solution.info.get("relays", 0))
-    return Scene(
-        nodes[:n],
-        nodes[n:relay_start],
-        nodes[relay_start:],
-        nodes[solution.edges],
-        _degree_aspect(nodes) if geographic else 1.0,
-        geographic,
-    )
+    return _scene(solution.coordinates, n, relays, solution.edges, solution.crs)
 
 
 def scene_of_points(points: FloatArray, *, crs: str | None = None) -> Scene:
     """Return what to draw for points alone."""
-    geographic = crs is not None and _looks_like_degrees(points)
-    nodes = _unwrapped(points) if geographic else points
-    nothing = np.empty((0, 2))
-    aspect = _degree_aspect(nodes) if geographic else 1.0
-    return Scene(nodes, nothing, nothing, np.empty((0, 2, 2)), aspect, geographic)
+    return _scene(points, len(points), 0, np.empty((0, 2), dtype=np.int64), crs)
 
 
-def _looks_like_degrees(nodes: FloatArray) -> bool:
+def _scene(nodes: FloatArray, n: int, relays: int, edges: IntArray, crs: str | None) -> Scene:
+    """Return the scene of n terminals, then Steiner points, then relays."""
+    largest_x, largest_y = np.abs(nodes).max(axis=0)
     # A CRS may also be a projected one in metres, whose coordinates are drawn as they are.
-    return bool(np.abs(nodes[:, 0]).max() <= 360 and np.abs(nodes[:, 1]).max() <= 90)
-
-
-def _unwrapped(nodes: FloatArray) -> FloatArray:
-    """Return lon/lat nodes on one side of the antimeridian, so that edges do not cross the map."""
-    if np.ptp(nodes[:, 0]) <= 180:
-        return nodes
-    return np.column_stack((nodes[:, 0] % 360, nodes[:, 1]))
-
-
-def _degree_aspect(nodes: FloatArray) -> float:
-    middle = (nodes[:, 1].min() + nodes[:, 1].max()) / 2
-    return 1 / max(math.cos(math.radians(middle)), 0.05)
+    geographic = bool(crs is not None and largest_x <= 360 and largest_y <= 90)
+    aspect = 1.0
+    if geographic:
+        if np.ptp(nodes[:, 0]) > 180:  # on one side of the antimeridian no edge crosses the map
+            nodes = np.column_stack((nodes[:, 0] % 360, nodes[:, 1]))
+        middle = (nodes[:, 1].min() + nodes[:, 1].max()) / 2
+        aspect = 1 / max(math.cos(math.radians(middle)), 0.05)
+    first_relay = len(nodes) - relays
+    parts = nodes[:n], nodes[n:first_relay], nodes[first_relay:], nodes[edges]
+    return Scene(*parts, aspect, geographic)
 
 
 def length_text(solution: Solution) -> str:
@@ -108,21 +93,28 @@ def quality_text(solution: Solution) -> str:
     return f"gap {100 * solution.gap:.3g} %"
 
 
-def heading(solution: Solution) -> str:
-    """Return the title of a picture: method, length and gap."""
-    parts = (solution.method, f"length {length_text(solution)}", quality_text(solution))
-    return ", ".join(part for part in parts if part)
+def heading(solution: Solution, *, stacked: bool = False) -> str:
+    """Return the title of a picture: method, length and gap; `stacked`, the method on top.
+
+    >>> tree = Solution([[0, 0], [3, 4]], [], [[0, 1]], 5.0, method="mst")
+    >>> heading(tree), heading(tree, stacked=True)
+    ('mst, length 5', 'mst\\nlength 5')
+    """
+    result = ", ".join(filter(None, (f"length {length_text(solution)}", quality_text(solution))))
+    if stacked:
+        return f"{solution.method or 'tree'}\n{result}"
+    return f"{solution.method}, {result}" if solution.method else result
 
 
 def count_text(scene: Scene) -> str:
     """Return how many nodes of each kind there are, with their signs: a legend in one line."""
-    parts = [_counted("●", len(scene.terminals), "terminal")]
-    if len(scene.steiner):
-        parts.append(_counted("○", len(scene.steiner), "Steiner point"))
-    if len(scene.relays):
-        parts.append(_counted("■", len(scene.relays), "relay"))
-    return "   ".join(parts)
-
-
-def _counted(sign: str, count: int, noun: str) -> str:
-    return f"{sign} {count:,} {noun}{'' if count == 1 else 's'}"
+    kinds = (
+        ("●", "terminal", scene.terminals),
+        ("○", "Steiner point", scene.steiner),
+        ("■", "relay", scene.relays),
+    )
+    return "   ".join(
+        f"{sign} {len(nodes):,} {noun}{'' if len(nodes) == 1 else 's'}"
+        for sign, noun, nodes in kinds
+        if len(nodes)
+    )

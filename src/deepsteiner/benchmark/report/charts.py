@@ -6,13 +6,20 @@ is legible on light and dark paper.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from xml.sax.saxutils import escape
 
 LEFT, RIGHT, TOP, BOTTOM = 64.0, 24.0, 16.0, 46.0
 LETTER, LINE = 6.1, 13.0  # size of the labels' letters, in pixels
+# Where a label may stand beside its point, the best places first.
+DISTANCES = (8.0, 16.0, 26.0, 38.0, 52.0)
+DIRECTIONS = ((1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1), (0, -1), (0, 1))
+# Left, upper, right and lower edge.
+Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
@@ -95,10 +102,8 @@ def scatter(marks: Sequence[Mark], x_title: str, y_title: str, size: tuple[int, 
         if mark.label:
             tx, ty, anchor, box = _label_spot(mark.label, x, y, taken, size)
             taken.append(box)
-            parts.append(
-                f'<text x="{tx:.1f}" y="{ty:.1f}" text-anchor="{anchor}" class="label">'
-                f"{escape(mark.label)}</text>"
-            )
+            label = escape(mark.label)
+            parts.append(_element("text", "label", label, x=tx, y=ty, text_anchor=anchor))
     return _document(parts, size)
 
 
@@ -115,16 +120,14 @@ def lines(curves: Sequence[Curve], x_title: str, y_title: str, size: tuple[int, 
     for curve in curves:
         spots = [(x_axis.place(x), y_axis.place(y)) for x, y in curve.points if y > 0]
         path = " ".join(f"{x:.1f},{y:.1f}" for x, y in spots)
-        parts.append(f'<polyline points="{path}" class="line c{curve.colour}"/>')
-        ends.append((spots[-1], curve))
-    ends.sort(key=lambda end: end[0][1])
-    for place, ((x, y), curve) in zip(_spread([e[0][1] for e in ends], height), ends, strict=True):
-        colour = f"c{curve.colour}"
-        parts.append(
-            f'<path d="M{x:.1f} {y:.1f}L{column - 6:.1f} {place:.1f}" class="leader {colour}"/>'
-            f'<text x="{column:.1f}" y="{place + 4:.1f}" class="label {colour}">'
-            f"{escape(curve.label)}</text>"
-        )
+        parts.append(_element("polyline", f"line c{curve.colour}", points=path))
+        ends.append((*spots[-1], curve))
+    ends.sort(key=lambda end: end[1])
+    for place, (x, y, curve) in zip(_spread([y for _, y, _ in ends], height), ends, strict=True):
+        leader = f"M{x:.1f} {y:.1f}L{column - 6:.1f} {place:.1f}"
+        kind, label = f"label c{curve.colour}", escape(curve.label)
+        parts.append(_element("path", f"leader c{curve.colour}", d=leader))
+        parts.append(_element("text", kind, label, x=column, y=place + 4))
     return _document(parts, size)
 
 
@@ -142,74 +145,67 @@ def _spread(places: Sequence[float], height: float) -> list[float]:
 
 
 def _label_spot(
-    text: str,
-    x: float,
-    y: float,
-    taken: Sequence[tuple[float, float, float, float]],
-    size: tuple[int, int],
-) -> tuple[float, float, str, tuple[float, float, float, float]]:
-    """Return the first place around a point where its label covers nothing."""
-    wide = len(text) * LETTER
-    best = None
-    for distance in (8.0, 16.0, 26.0, 38.0, 52.0):
-        for dx, dy in ((1, 0), (-1, 0), (1, -1), (1, 1), (-1, -1), (-1, 1), (0, -1), (0, 1)):
-            anchor = {1: "start", -1: "end", 0: "middle"}[dx]
-            tx, ty = x + dx * min(distance, 12.0), y + 4 + dy * distance
-            left = {1: tx, -1: tx - wide, 0: tx - wide / 2}[dx]
-            box = (left, ty - LINE + 3, left + wide, ty + 3)
-            spot = (tx, ty, anchor, box)
-            best = best or spot
-            inside = box[0] > LEFT and box[2] < size[0] - 2 and box[1] >= TOP
-            if inside and box[3] < size[1] - BOTTOM and not any(_overlap(box, t) for t in taken):
-                return spot
-    assert best is not None
-    return best
+    text: str, x: float, y: float, taken: Sequence[Box], size: tuple[int, int]
+) -> tuple[float, float, str, Box]:
+    """Return the first place around a point where its label covers nothing, or else the first."""
+    wide, spots = len(text) * LETTER, []
+    for distance, (dx, dy) in itertools.product(DISTANCES, DIRECTIONS):
+        tx, ty = x + dx * min(distance, 12.0), y + 4 + dy * distance
+        anchor, left = {1: ("start", tx), -1: ("end", tx - wide), 0: ("middle", tx - wide / 2)}[dx]
+        box = (left, ty - LINE + 3, left + wide, ty + 3)
+        spots.append((tx, ty, anchor, box))
+        inside = box[0] > LEFT and box[2] < size[0] - 2 and box[1] >= TOP
+        if inside and box[3] < size[1] - BOTTOM and not any(_overlap(box, t) for t in taken):
+            return spots[-1]
+    return spots[0]
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _shape(mark: Mark, x: float, y: float) -> str:
-    kind = f'class="mark c{mark.colour}"'
     title = f"<title>{escape(mark.label)}: {mark.x:.3g} ms, {mark.y:.3g} %</title>"
+    kind = f"mark c{mark.colour}"
     if mark.shape == "square":
-        return f'<rect x="{x - 4:.1f}" y="{y - 4:.1f}" width="8" height="8" {kind}>{title}</rect>'
+        return _element("rect", kind, title, x=x - 4, y=y - 4, width=8, height=8)
     if mark.shape == "diamond":
         path = f"M{x:.1f} {y - 5.5:.1f}l5.5 5.5l-5.5 5.5l-5.5 -5.5z"
-        return f'<path d="{path}" {kind}>{title}</path>'
-    return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4.5" {kind}>{title}</circle>'
+        return _element("path", kind, title, d=path)
+    return _element("circle", kind, title, cx=x, cy=y, r=4.5)
 
 
 def _frame(x_axis: Axis, y_axis: Axis, size: tuple[int, int]) -> list[str]:
     parts = []
+    left, right, low, high = x_axis.start, x_axis.end, y_axis.start, y_axis.end
     for value in x_axis.ticks():
         x = x_axis.place(value)
-        parts.append(_grid_line(x, y_axis.start, x, y_axis.end))
-        parts.append(_tick(x, y_axis.start + 16, "middle", value))
+        parts.append(_element("line", "grid", x1=x, y1=low, x2=x, y2=high))
+        parts.append(_tick(x, low + 16, "middle", value))
     for value in y_axis.ticks():
         y = y_axis.place(value)
-        parts.append(_grid_line(x_axis.start, y, x_axis.end, y))
-        parts.append(_tick(x_axis.start - 7, y + 4, "end", value))
-    middle_x, middle_y = (x_axis.start + x_axis.end) / 2, (y_axis.start + y_axis.end) / 2
-    parts.append(
-        f'<text x="{middle_x:.1f}" y="{size[1] - 8}" text-anchor="middle" class="title">'
-        f"{escape(x_axis.title)}</text>"
-    )
-    parts.append(
-        f'<text transform="translate(14 {middle_y:.1f}) rotate(-90)" text-anchor="middle" '
-        f'class="title">{escape(y_axis.title)}</text>'
-    )
+        parts.append(_element("line", "grid", x1=left, y1=y, x2=right, y2=y))
+        parts.append(_tick(left - 7, y + 4, "end", value))
+    below = {"x": (left + right) / 2, "y": size[1] - 8}
+    beside = {"transform": f"translate(14 {(low + high) / 2:.1f}) rotate(-90)"}
+    for axis, place in ((x_axis, below), (y_axis, beside)):
+        title = escape(axis.title)
+        parts.append(_element("text", "title", title, **place, text_anchor="middle"))
     return parts
-
-
-def _grid_line(x1: float, y1: float, x2: float, y2: float) -> str:
-    return f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" class="grid"/>'
 
 
 def _tick(x: float, y: float, anchor: str, value: float) -> str:
     text = f"{value:,.6f}".rstrip("0").rstrip(".")
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="tick">{text}</text>'
+    return _element("text", "tick", text, x=x, y=y, text_anchor=anchor)
+
+
+def _element(tag: str, kind: str, inside: str = "", **attributes: Any) -> str:
+    """Return an element of the class `kind`; coordinates get one decimal."""
+    said = "".join(
+        f' {name.replace("_", "-")}="{f"{value:.1f}" if isinstance(value, float) else value}"'
+        for name, value in attributes.items()
+    )
+    return f'<{tag}{said} class="{kind}"' + (f">{inside}</{tag}>" if inside else "/>")
 
 
 def _document(parts: Sequence[str], size: tuple[int, int]) -> str:

@@ -9,29 +9,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...core.errors import FormatError
 from ...io.atomic import atomic_write
-from ..rows import STORED
+from ..rows import STORED, read_objects
 
 CURVES = STORED / "curves"
 
 
-@dataclass(frozen=True)
-class LearningCurve:
-    """Gap in percent over the steps of a run."""
+def learning_curves(folder: Path = CURVES) -> dict[str, list[tuple[float, float]]]:
+    """Return the (step, gap in percent) pairs of every training in a folder, by name.
 
-    name: str
-    points: tuple[tuple[float, float], ...]
-
-
-def learning_curves(folder: Path = CURVES) -> list[LearningCurve]:
-    """Return the curves of a folder of logs (NAME.jsonl) or of runs (NAME/log.jsonl).
-
-    The parts of a training (NAME-begun, NAME-continued, NAME-continued-2, NAME) make one curve.
+    The folder holds logs (NAME.jsonl) or runs (NAME/log.jsonl). The parts of a training
+    (NAME-begun, NAME-continued, NAME-continued-2, NAME) make one curve.
     """
     logs = {path.stem: path for path in folder.glob("*.jsonl")}
     logs |= {path.parent.name: path for path in folder.glob("*/log.jsonl")}
@@ -40,7 +31,7 @@ def learning_curves(folder: Path = CURVES) -> list[LearningCurve]:
         points = found.setdefault(_part(name)[0], [])
         before = points[-1][0] if points else 0.0
         points += [(before + float(r["step"]), float(r["gap"])) for r in _validations(path)]
-    return [LearningCurve(name, tuple(points)) for name, points in found.items() if len(points) > 1]
+    return {name: points for name, points in found.items() if len(points) > 1}
 
 
 def _part(name: str) -> tuple[str, bool, str]:
@@ -65,15 +56,7 @@ def keep(runs: Path, target: Path) -> list[Path]:
 
 
 def _validations(path: Path) -> list[dict[str, Any]]:
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            record = json.loads(line)
-        except ValueError:
-            raise FormatError(f"{path}, line {number}: expected one JSON object a line") from None
-        if isinstance(record, dict) and "gap" in record and "step" in record:
-            records.append(record)
-    return records
+    return [record for _, record in read_objects(path) if {"gap", "step"} <= record.keys()]
 
 
 if __name__ == "__main__":

@@ -27,8 +27,6 @@ def with_error(value: float, error: float | None) -> str:
     >>> with_error(3.1976, 0.0161), with_error(0.0, 0.0)
     ('3.198 ± 0.016', '0')
     """
-    if value == 0.0 and not error:
-        return "0"
     if not error:
         return significant(value)
     places = decimals_of(error)
@@ -41,8 +39,6 @@ def concise(value: float, error: float | None) -> str:
     >>> concise(3.1976, 0.0161), concise(46.3, 0.75), concise(0.000178, 0.000063)
     ('3.198(16)', '46.30(75)', '0.0002(1)')
     """
-    if value == 0.0 and not error:
-        return "0"
     if not error:
         return significant(value)
     places = min(decimals_of(error), SHORT_DECIMALS)
@@ -52,7 +48,7 @@ def concise(value: float, error: float | None) -> str:
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """Return a number with so many digits, and no exponent.
+    """Return a number with at least this many significant digits, and no exponent.
 
     >>> significant(0.0066273), significant(142.13), significant(2217.1)
     ('0.00663', '142', '2,217')

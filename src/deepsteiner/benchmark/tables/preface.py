@@ -18,27 +18,22 @@ def preface(results: Results, verdict: Sequence[str] = ()) -> list[str]:
         opening = (
             f"{len(results.recomputed)} results were recomputed now; the others are stored ones."
         )
-    where = [_where(rows, device) for device in sorted({row.device for row in rows})]
+    devices = sorted({row.device for row in rows})
+    where = [_where([row for row in rows if row.device == one], one) for one in devices]
     return [opening, *where, *verdict]
 
 
-def _where(rows: Iterable[Row], device: str) -> str:
-    chosen = [row for row in rows if row.device == device]
+def _where(rows: Sequence[Row], device: str) -> str:
     name = "On the processor" if device == "cpu" else f"On {device}"
-    parts = [
-        f"{name}: {_joined(row.machine for row in chosen)}",
-        f"deepsteiner {_joined(row.version for row in chosen)}",
-        f"commit {_joined(row.commit or 'unknown' for row in chosen)}",
-        f"seed {_joined(str(row.seed) for row in chosen)}",
-        _joined(_versions(row) for row in chosen),
-        _joined(row.date for row in chosen),
-    ]
-    return "; ".join(parts) + "."
-
-
-def _versions(row: Row) -> str:
-    return ", ".join(f"{name} {number}" for name, number in row.versions.items())
+    versions = [", ".join(map(" ".join, row.versions.items())) for row in rows]
+    return (
+        f"{name}: {_joined(row.machine for row in rows)}; "
+        f"deepsteiner {_joined(row.version for row in rows)}; "
+        f"commit {_joined(row.commit or 'unknown' for row in rows)}; "
+        f"seed {_joined(str(row.seed) for row in rows)}; "
+        f"{_joined(versions)}; {_joined(row.date for row in rows)}."
+    )
 
 
 def _joined(texts: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(sorted(texts)))
+    return ", ".join(sorted(set(texts)))

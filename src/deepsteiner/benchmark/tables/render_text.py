@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from . import numbers
-from .table import BLANK, MISSING, Cell, Table
+from .paper import BLANK
+from .table import Cell, Table
 
 WIDTH = 80
 DASH = "–"
@@ -41,44 +42,24 @@ def _wrapped(text: str) -> str:
 
 
 def _terminal_table(table: Table, marked: bool) -> str:
-    lines = [
-        (line.label, *(_short(cell, marked) for cell in line.cells))
+    rows = [
+        (line.label, *(words(cell, marked, short=True) for cell in line.cells))
         for section in table.sections
         for line in section.lines
     ]
-    columns = list(zip(*([("", *table.columns), *lines]), strict=True))
-    widths = [max(map(len, column)) for column in columns]
-    rule = "-" * (sum(widths) + len(widths) - 1)
-    text = [table.title, "=" * len(table.title), _row(("", *table.columns), widths)]
-    at = iter(lines)
+    head, *lines = (" ".join(row) for row in _aligned([("", *table.columns), *rows]))
+    rule = "-" * len(head)
+    text = [table.title, "=" * len(table.title), head]
     for section in table.sections:
         text.append(f"-- {section.heading} ".ljust(len(rule), "-") if section.heading else rule)
-        text += [_row(next(at), widths) for _ in section.lines]
-    text += [rule, *(_wrapped(note) for note in table.notes)]
-    return "\n".join(text)
+        text += [lines.pop(0).rstrip() for _ in section.lines]
+    return "\n".join([*text, rule, *(_wrapped(note) for note in table.notes)])
 
 
-def _padded(cells: Sequence[str], widths: Sequence[int]) -> list[str]:
-    """Return the cells of a row as wide as their columns: the label to the left, numbers right."""
-    label, *rest = cells
-    numbered = zip(rest, widths[1:], strict=True)
-    return [label.ljust(widths[0]), *(cell.rjust(width) for cell, width in numbered)]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
-    return " ".join(_padded(cells, widths)).rstrip()
-
-
-def _short(cell: Cell, marked: bool) -> str:
-    if cell.state != "value":
-        return {"missing": DASH, "blank": BLANK, "empty": "", "text": cell.text}[cell.state]
-    assert cell.value is not None
-    if cell.source == "paper":
-        return numbers.printed(cell.value, cell.unit)
-    mark = cell.source[0] if marked else ""
-    if cell.unit == "%":
-        return numbers.concise(cell.value, cell.error) + mark
-    return numbers.significant(cell.value) + mark
+def _aligned(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """Return the cells as wide as their columns: labels to the left, numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [[label.ljust(widths[0]), *map(str.rjust, cells, widths[1:])] for label, *cells in rows]
 
 
 def markdown(tables: Sequence[Table], preface: Sequence[str], *, marked: bool) -> str:
@@ -97,56 +78,50 @@ def _markdown_table(table: Table, marked: bool) -> str:
             (line.label.strip(), *(words(cell, marked) for cell in line.cells))
             for line in section.lines
         ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    text = [f"| {' | '.join(_padded(row, widths))} |" for row in rows]
-    marks = [":" + "-" * (widths[0] + 1), *("-" * (width + 1) + ":" for width in widths[1:])]
-    text.insert(1, "|" + "|".join(marks) + "|")
+    aligned = _aligned(rows)
+    label, *columns = map(len, aligned[0])
+    text = [f"| {' | '.join(row)} |" for row in aligned]
+    text.insert(1, f"|:{'-' * (label + 1)}|{'|'.join('-' * (n + 1) + ':' for n in columns)}|")
     body = "\n".join(text)
     return "\n\n".join([f"## {table.title}", body, *table.notes])
 
 
-def words(cell: Cell, marked: bool) -> str:
-    """Return a cell in full, as documents show it."""
-    if cell.state != "value":
-        return {"missing": MISSING, "blank": BLANK, "empty": "", "text": cell.text}[cell.state]
-    assert cell.value is not None
+def words(cell: Cell, marked: bool, *, short: bool = False) -> str:
+    """Return a cell in full, for documents, or `short`, for a terminal."""
+    if cell.value is None:
+        if short and cell.state == "missing":
+            return DASH
+        return BLANK if cell.state == "blank" else cell.text
     if cell.source == "paper":
         return numbers.printed(cell.value, cell.unit)
-    mark = f" {cell.source}" if marked else ""
-    if cell.unit == "%":
-        deviation = f" ({numbers.significant(cell.spread)})" if cell.spread else ""
-        return numbers.with_error(cell.value, cell.error) + deviation + mark
-    return numbers.significant(cell.value) + mark
+    mark = (cell.source[0] if short else f" {cell.source}") if marked else ""
+    if cell.unit != "%":
+        return numbers.significant(cell.value) + mark
+    if short:
+        return numbers.concise(cell.value, cell.standard_error) + mark
+    spread = cell.standard_deviation
+    deviation = f" ({numbers.significant(spread)})" if spread else ""
+    return numbers.with_error(cell.value, cell.standard_error) + deviation + mark
 
 
-CSV_COLUMNS = (
-    *("table", "section", "line", "column", "state", "value", "unit", "standard_error"),
-    *("standard_deviation", "count", "source", "text", "device", "machine", "commit", "version"),
-    *("seed", "date"),
+# The fields of a cell, and of the row that it was taken from, that are written as CSV.
+CELL_FIELDS = (
+    *("state", "value", "unit", "standard_error", "standard_deviation"),
+    *("count", "source", "text"),
 )
+ROW_FIELDS = ("device", "machine", "commit", "version", "seed", "date")
 
 
 def comma_separated(tables: Iterable[Table]) -> str:
-    """Return every cell that holds something as one line of CSV, with where it comes from.
-
-    The paper's own spread is left out: it is no standard deviation.
-    """
+    """Return every cell that holds something as one line of CSV, with where it comes from."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    writer.writerow(["table", "section", "line", "column", *CELL_FIELDS, *ROW_FIELDS])
     for table in tables:
         for section, line, column, cell in table.cells():
             if cell.state != "empty":
                 names = [table.key, section.heading, line.label.strip(), column]
-                writer.writerow([*names, *_csv_values(cell)])
+                values = [getattr(cell, field) for field in CELL_FIELDS]
+                origin = [getattr(cell.row, field, None) for field in ROW_FIELDS]
+                writer.writerow([*names, *values, *origin])
     return stream.getvalue()
-
-
-def _csv_values(cell: Cell) -> list[object]:
-    row = cell.row
-    spread = None if cell.source == "paper" else cell.spread
-    text = MISSING if cell.state == "missing" else cell.text
-    values = [cell.state, cell.value, cell.unit, cell.error, spread, cell.count, cell.source, text]
-    if row is None:
-        return [*values, *([None] * 6)]
-    return [*values, row.device, row.machine, row.commit, row.version, row.seed, row.date]

@@ -2,36 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..rows import Row
-from .paper import Printed
+from .entries import Entry
+from .paper import TABLE1
 from .results import Results
-
-State = Literal["value", "missing", "empty", "blank", "text"]
-Source = Literal["stored", "recomputed", "paper", ""]
-
-MISSING = "not yet measured"
-BLANK = "blank"
 
 
 @dataclass(frozen=True)
 class Cell:
     """One cell: a number of ours or the paper's, a text, a gap still to measure, or nothing.
 
-    `error` is the standard error of a mean and `spread` the standard deviation (as printed, in a
-    paper's cell). "blank" is a cell that the paper left blank.
+    A mean over `count` instances has its standard error and the standard deviation of the
+    instances. "blank" is a cell that the paper left blank.
     """
 
-    state: State
+    state: Literal["value", "missing", "empty", "blank", "text"]
     value: float | None = None
     unit: str = ""
-    error: float | None = None
-    spread: float | None = None
+    standard_error: float | None = None
+    standard_deviation: float | None = None
     count: int | None = None
-    source: Source = ""
+    source: Literal["stored", "recomputed", "paper", ""] = ""
     text: str = ""
     row: Row | None = None
 
@@ -44,7 +39,7 @@ class Line:
     """A line of a table."""
 
     label: str
-    cells: tuple[Cell, ...]
+    cells: Sequence[Cell]
 
 
 @dataclass(frozen=True)
@@ -52,18 +47,27 @@ class Section:
     """Lines that belong together, under a heading of their own (or none)."""
 
     heading: str
-    lines: tuple[Line, ...]
+    lines: Sequence[Line]
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table with its name for `--table`, its caption and what must be said below it."""
+    """A table with its title, and the notes that stand below it."""
 
-    key: str
     title: str
-    columns: tuple[str, ...]
-    sections: tuple[Section, ...]
-    notes: tuple[str, ...] = field(default=())
+    columns: Sequence[str]
+    sections: Sequence[Section]
+    notes: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """What the table is called: the title up to its full stop, as "Table 2, D1"."""
+        return self.title.partition(".")[0]
+
+    @property
+    def key(self) -> str:
+        """The name as files and links have it, as "table2-d1"."""
+        return self.name.lower().replace(", ", "-").replace(" ", "")
 
     def cells(self) -> Iterator[tuple[Section, Line, str, Cell]]:
         """Yield every cell with its section, line and column."""
@@ -73,37 +77,27 @@ class Table:
                     yield section, line, column, cell
 
 
-def gap_cell(results: Results, row: Row | None) -> Cell:
-    """Return our gap, or a cell that says it is not measured yet."""
-    if row is None:
-        return Cell("missing")
-    return Cell(
-        "value",
-        row.gap_mean,
-        "%",
-        row.gap_stderr,
-        row.gap_std,
-        row.count,
-        "recomputed" if results.is_recomputed(row) else "stored",
-        row=row,
-    )
-
-
-def number_cell(results: Results, row: Row | None, value: float | None, unit: str) -> Cell:
-    """Return a time or a size of a row."""
+def our_cell(results: Results, row: Row | None, field: str = "gap_mean", unit: str = "%") -> Cell:
+    """Return a number of ours, by default the gap, or a cell that says it is not measured yet."""
+    value = getattr(row, field, None)
     if row is None or value is None:
-        return Cell("missing")
-    source: Source = "recomputed" if results.is_recomputed(row) else "stored"
-    return Cell("value", value, unit, count=row.count, source=source, row=row)
+        return Cell("missing", text="not yet measured")
+    error, spread = (row.gap_stderr, row.gap_std) if unit == "%" else (None, None)
+    source: Literal["recomputed", "stored"]
+    source = "recomputed" if results.is_recomputed(row) else "stored"
+    return Cell("value", value, unit, error, spread, row.count, source, row=row)
 
 
-def printed_cell(printed: Printed | None, unit: str = "%") -> Cell:
-    """Return the paper's cell; nothing where the paper has no such line."""
-    if printed is None:
-        return EMPTY
-    if printed.value is None:
+def gap_cells(results: Results, method: str, datasets: Iterable[str]) -> list[Cell]:
+    """Return the gaps of one method on several datasets."""
+    return [our_cell(results, results.gap(dataset, method)) for dataset in datasets]
+
+
+def printed_cell(value: float | None, unit: str = "%") -> Cell:
+    """Return the paper's cell."""
+    if value is None:
         return Cell("blank", source="paper")
-    return Cell("value", printed.value, unit, spread=printed.spread, source="paper")
+    return Cell("value", value, unit, source="paper")
 
 
 def text_cell(text: str) -> Cell:
@@ -111,14 +105,21 @@ def text_cell(text: str) -> Cell:
     return Cell("text", text=text) if text else EMPTY
 
 
-def beside(ours: Sequence[Cell], printed: Sequence[Printed] | None) -> tuple[Cell, ...]:
-    """Return our cells with the paper's after each."""
-    theirs: Sequence[Printed | None] = printed if printed is not None else [None] * len(ours)
-    return tuple(
-        cell
-        for own, other in zip(ours, theirs, strict=True)
-        for cell in (own, printed_cell(other, own.unit or "%"))
-    )
+def beside(ours: Sequence[Cell], printed: str = "") -> list[Cell]:
+    """Return our cells, each with the paper's after it, empty where the paper has no such line."""
+    theirs = [*map(printed_cell, TABLE1[printed])] if printed else [EMPTY] * len(ours)
+    return [cell for pair in zip(ours, theirs, strict=False) for cell in pair]
+
+
+def gap_lines(
+    results: Results, entries: Iterable[Entry], datasets: Sequence[str], *, paper: bool = False
+) -> list[Line]:
+    """Return a line of gaps on the datasets for every entry, with the paper's beside if asked."""
+    lines = []
+    for label, method, printed in entries:
+        cells = gap_cells(results, method, datasets)
+        lines.append(Line(label, beside(cells, printed) if paper else cells))
+    return lines
 
 
 def with_counts(table: Table) -> Table:
@@ -129,28 +130,25 @@ def with_counts(table: Table) -> Table:
             counts.setdefault(column, []).append((cell.count, line.label.strip()))
     if not counts:
         return table
-    usual = {column: _most_common([n for n, _ in found]) for column, found in counts.items()}
+    usual = {column: most_common([n for n, _ in found]) for column, found in counts.items()}
+    groups = []
+    for count in dict.fromkeys(usual.values()):
+        names = [column for column in usual if usual[column] == count]
+        groups.append(f"{count:,}" + (f" ({', '.join(names)})" if len(names) < len(usual) else ""))
     exceptions: dict[int, dict[str, list[str]]] = {}
     for column, found in counts.items():
         for count, label in found:
             if count != usual[column]:
                 exceptions.setdefault(count, {}).setdefault(label, []).append(column)
-    groups = [
-        f"{count:,}" + _columns([name for name in usual if usual[name] == count], len(usual))
-        for count in dict.fromkeys(usual.values())
-    ]
-    note = f"Means over {', '.join(groups)} instances"
     others = []
     for count, lines in sorted(exceptions.items()):
         labels = [f"{label} ({', '.join(columns)})" for label, columns in lines.items()]
         others.append(f"{count:,}: {', '.join(labels)}")
+    note = f"Means over {', '.join(groups)} instances"
     note += f", except {'; '.join(others)}." if others else "."
-    return replace(table, notes=(*table.notes, note))
+    return replace(table, notes=[*table.notes, note])
 
 
-def _most_common(counts: Sequence[int]) -> int:
+def most_common(counts: Sequence[int]) -> int:
+    """Return the number that comes most often, the largest of several."""
     return max(counts, key=lambda count: (counts.count(count), count))
-
-
-def _columns(names: Sequence[str], total: int) -> str:
-    return "" if len(names) == total else f" ({', '.join(names)})"

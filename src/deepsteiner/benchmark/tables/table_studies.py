@@ -5,43 +5,30 @@ from __future__ import annotations
 from typing import Any
 
 from ..rows import Row
-from .paper import TABLE1
-from .plans import GRIDS, K_NEIGHBORS, K_STARS, LARGER, SIZE_METHODS, candidate_options
+from .entries import BASELINES, CLASSICS, NEURAL, RANDOM_CHOICES, Entry, distilled, policy
+from .plans import GRIDS, K_NEIGHBORS, K_STARS, LARGER, SIZE_METHODS, grid_size, points_per_arc
 from .results import Results
-from .table import Line, Section, Table, beside, gap_cell, number_cell, text_cell
-from .table_main import (
-    ORDER,
-    USE_WORDS,
-    Entry,
-    baselines,
-    classics,
-    policy_options,
-    random_choices,
-    scored,
-)
+from .table import Line, Section, Table, gap_lines, our_cell, text_cell
 
 # How rows of a file of D1 are labelled.
 AUTHORS = "D1 (file)"
-
-SIZE_NAMES = {
-    "mst": "minimum spanning tree",
-    "smith": "smith",
-    "exact": "exact",
-}
 # Longer names of starts are cut, so that a table fits a terminal.
 START_WIDTH = 14
 
 
 def table4(results: Results) -> Table:
     """Return the study of k* (points of an arc) and k' (neighbours)."""
+    lookahead, models = [], []
+    for k in K_STARS:
+        rows = [results.gap("D1", points_per_arc(k, near)) for near in (None, *K_NEIGHBORS)]
+        lookahead.append(Line(f"k* = {k}", [our_cell(results, row) for row in rows]))
+        rows = [_studied(results, kind="mst", k_star=k)]
+        rows += [_studied(results, kind="knn", k_star=k, k_neighbors=near) for near in K_NEIGHBORS]
+        models.append(Line(f"k* = {k}", [our_cell(results, row) for row in rows]))
     return Table(
-        "table4",
         "Table 4. Points per arc k* and neighbours k', D1: gap in percent",
         ("MST", *(f"KNN k'={near}" for near in K_NEIGHBORS)),
-        (
-            Section("lookahead", tuple(_lookahead_line(results, k) for k in K_STARS)),
-            Section("distilled, Algorithm 1", tuple(_distilled_line(results, k) for k in K_STARS)),
-        ),
+        [Section("lookahead", lookahead), Section("distilled, Algorithm 1", models)],
         (
             "The lookahead tries every candidate and takes the best one, without relaxation: what "
             "distilled policies are taught to imitate. Each model was trained with its own "
@@ -50,30 +37,34 @@ def table4(results: Results) -> Table:
     )
 
 
+def _studied(results: Results, **candidates: Any) -> Row | None:
+    """Return the plain row on D1 of the distilled model with such candidates."""
+    for row in results.models():
+        facts = row.model
+        if (
+            candidates.items() <= facts.get("candidates", {}).items()
+            and facts.get("objective") == "distill"
+            and facts.get("data") == "D1"
+        ):
+            return results.gap("D1", policy(row.options["model"]))
+    return None
+
+
 def table5(results: Results) -> Table:
     """Return the study of grid sizes."""
     lines = []
     for size in GRIDS:
-        options = {**candidate_options("grid"), "grid": size, "relax": False}
-        row = results.gap("D1", "greedy", options)
-        timed = results.timing("D1", "greedy", options, cpu=True)
-        model = _studied(results, "grid", {"grid": size})
-        lines.append(
-            Line(
-                f"{size} × {size}",
-                (
-                    text_cell(str(size * size)),
-                    gap_cell(results, row),
-                    number_cell(results, timed, timed.batch_ms if timed else None, "ms"),
-                    gap_cell(results, model),
-                ),
-            )
-        )
+        cells = [
+            text_cell(str(size * size)),
+            our_cell(results, results.gap("D1", grid_size(size))),
+            our_cell(results, results.timing("D1", grid_size(size)), "batch_ms", "ms"),
+            our_cell(results, _studied(results, kind="grid", grid=size)),
+        ]
+        lines.append(Line(f"{size} × {size}", cells))
     return Table(
-        "table5",
         "Table 5. Grid candidates over the unit square, D1: gap in percent",
         ("points", "lookahead", "CPU batch ms", "distilled"),
-        (Section("", tuple(lines)),),
+        [Section("", lines)],
         ("The paper does not state its grid's size; 10 × 10 is used in the other tables.",),
     )
 
@@ -81,42 +72,30 @@ def table5(results: Results) -> Table:
 def table6(results: Results) -> Table:
     """Return the generalisation in size."""
     datasets = ("D1", "D2", *(f"uniform-{n}" for n in LARGER))
-    learned, classical = [], []
-    for home in ("D1", "D2"):
-        for use in ("plain", "refined"):
-            options = policy_options("mst", home, use)
-            rows = [results.gap(dataset, "policy", options) for dataset in datasets]
-            label = f"trained on {home}{USE_WORDS[use]}"
-            learned.append(Line(label, tuple(gap_cell(results, row) for row in rows)))
-    for name, options in SIZE_METHODS:
-        rows = [results.gap(dataset, name, options) for dataset in datasets]
-        label = _size_label(name, options)
-        classical.append(Line(label, tuple(gap_cell(results, row) for row in rows)))
+    uses = ("plain", "refined")
+    learned = [
+        entry
+        for home in ("D1", "D2")
+        for entry in distilled(f"trained on {home}", "mst", uses, home=home)
+    ]
+    others = [Entry(label, method) for label, method in SIZE_METHODS.items()]
     return Table(
-        "table6",
         "Table 6. Generalisation in size, uniform points: gap in percent",
-        tuple(f"n = {n}" for n in (10, 20, *LARGER)),
-        (
-            Section("MST candidates, distilled", tuple(learned)),
-            Section("other methods", tuple(classical)),
-        ),
+        [f"n = {n}" for n in (10, 20, *LARGER)],
+        [
+            Section("MST candidates, distilled", gap_lines(results, learned, datasets)),
+            Section("other methods", gap_lines(results, others, datasets)),
+        ],
         ("Instances are uniform in the unit square; n = 10 is D1 and n = 20 is D2.",),
     )
 
 
 def table7(results: Results) -> Table:
     """Return what was trained: the effort behind every model."""
-    lines = []
-    for row in results.models():
-        facts, name = row.model, row.options["model"]
-        texts = (_taught(facts), _start(facts, name), _epochs(facts), _steps(facts))
-        minutes = text_cell(str(facts.get("minutes", "")))
-        lines.append(Line(name, (*map(text_cell, texts), minutes)))
     return Table(
-        "table7",
         "Table 7. The models: what each was trained on, and how long",
         ("data, loss", "start", "epochs", "steps × batch", "min"),
-        (Section("", tuple(lines)),),
+        [Section("", [_model_line(row.options["model"], row.model) for row in results.models()])],
         (
             "Steps times batch are the instances seen, repeats included (the paper's: 1,024,000, "
             "in 100 epochs of 10,240); an epoch is a run's own. In brackets: the last epoch whose "
@@ -128,9 +107,17 @@ def table7(results: Results) -> Table:
     )
 
 
-def _taught(facts: dict[str, Any]) -> str:
-    loss = "expected" if facts.get("expectation") else str(facts.get("objective", ""))
-    return f"{facts.get('data', '')} {loss}".strip()
+def _model_line(name: str, facts: dict[str, Any]) -> Line:
+    loss = "expected" if facts.get("expectation") else facts.get("objective", "")
+    epochs, kept, steps = facts.get("epochs"), facts.get("kept_epoch"), facts.get("steps")
+    texts = (
+        f"{facts.get('data', '')} {loss}".strip(),
+        _start(facts, name),
+        ("" if epochs is None else f"{epochs:,.0f}") + ("" if kept is None else f" ({kept})"),
+        f"{steps:,} × {facts.get('batch', '')}" if steps else "",
+        str(facts.get("minutes", "")),
+    )
+    return Line(name, [*map(text_cell, texts)])
 
 
 def _start(facts: dict[str, Any], name: str) -> str:
@@ -142,78 +129,16 @@ def _start(facts: dict[str, Any], name: str) -> str:
     return "…" + start.removeprefix(shared)[1 - START_WIDTH :]
 
 
-def _epochs(facts: dict[str, Any]) -> str:
-    kept = facts.get("kept_epoch")
-    return _whole(facts.get("epochs")) + ("" if kept is None else f" ({kept})")
-
-
-def _steps(facts: dict[str, Any]) -> str:
-    return f"{facts['steps']:,} × {facts.get('batch', '')}" if facts.get("steps") else ""
-
-
 def table8(results: Results) -> Table:
     """Return the gaps on the authors' own D1 instances, which are theirs to the last digit."""
-    sections = [Section("", tuple(_authors_line(results, entry) for entry in baselines(TABLE1)))]
-    choices = [entry for kind in ORDER for entry in random_choices(kind, TABLE1)]
-    sections.append(Section("", tuple(_authors_line(results, entry) for entry in choices)))
-    learned: list[Entry] = []
-    for use in ("plain", "refined", "x8 refined"):
-        label = f"MST distilled{USE_WORDS[use]}"
-        learned.append((label, "policy", policy_options("mst", "D1", use), None))
-    others = [*classics(), *scored(), *learned]
-    sections.append(Section("", tuple(_authors_line(results, entry) for entry in others)))
+    random = [entry for choices in RANDOM_CHOICES.values() for entry in choices]
+    learned = distilled("MST distilled", "mst", ("plain", "refined", "x8 refined"))
     return Table(
-        "table8",
         "Table 8. The authors' own D1 test instances: gap in percent",
         ("here", "paper"),
-        tuple(sections),
+        [
+            Section("", gap_lines(results, entries, [AUTHORS], paper=True))
+            for entries in (BASELINES, random, [*CLASSICS, *NEURAL, *learned])
+        ],
         ("Read from their file; optima by Geo-Steiner, as they come with it.",),
     )
-
-
-def _authors_line(results: Results, entry: Entry) -> Line:
-    label, method, options, printed = entry
-    cell = gap_cell(results, results.gap(AUTHORS, method, options))
-    return Line(label, beside([cell], None if printed is None else printed[:1]))
-
-
-def _lookahead_line(results: Results, k_star: int) -> Line:
-    bare: dict[str, Any] = {"relax": False, "k_star": k_star}
-    rows = [results.gap("D1", "greedy", bare)]
-    rows += [
-        results.gap("D1", "greedy", {**bare, "candidates": "knn", "k_neighbors": near})
-        for near in K_NEIGHBORS
-    ]
-    return Line(f"k* = {k_star}", tuple(gap_cell(results, row) for row in rows))
-
-
-def _distilled_line(results: Results, k_star: int) -> Line:
-    rows = [_studied(results, "mst", {"k_star": k_star})]
-    rows += [
-        _studied(results, "knn", {"k_star": k_star, "k_neighbors": near}) for near in K_NEIGHBORS
-    ]
-    return Line(f"k* = {k_star}", tuple(gap_cell(results, row) for row in rows))
-
-
-def _studied(results: Results, kind: str, wanted: dict[str, int]) -> Row | None:
-    """Return the plain row on D1 of the distilled model with such candidates."""
-    for model in results.models():
-        facts = model.model
-        candidates = facts.get("candidates", {})
-        fits = candidates.get("kind") == kind and wanted.items() <= candidates.items()
-        if fits and facts.get("objective") == "distill" and facts.get("data") == "D1":
-            options = {"model": model.options["model"], "normalize": False}
-            return results.gap("D1", "policy", options)
-    return None
-
-
-def _size_label(name: str, options: dict[str, Any]) -> str:
-    if name == "greedy":
-        return "lookahead, MST" + (", relaxed" if options.get("relax", True) else "")
-    if name in ("local", "neural"):
-        return f"{name}, {options.get('effort', 'default')}"
-    return SIZE_NAMES[name]
-
-
-def _whole(value: float | None) -> str:
-    return "" if value is None else f"{value:,.0f}"

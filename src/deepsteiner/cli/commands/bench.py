@@ -79,8 +79,8 @@ def bench(
     if not output.endswith(".jsonl"):
         raise OptionError(f"--output must be a .jsonl file, got {output!r}")
     job = Job(
-        datasets=dataset or [],
-        methods=method or (["exact"] if write_optima and plan is None else []),
+        dataset=dataset or [],
+        method=method or (["exact"] if write_optima and plan is None else []),
         plan=plan,
         only=only or [],
         deg=deg,
@@ -107,12 +107,12 @@ def bench(
 
 
 def _write_optima(tasks: list[Task], settings: Any, path: str) -> None:
-    from ...benchmark.optima import write_optima
+    from ...benchmark.optima import content_hash, write_optima
 
     found = {}
     for task in {(task.dataset, task.count): task for task in tasks}.values():
         loaded = settings.load(task)
-        found[loaded.hash] = loaded.optima
+        found[content_hash(loaded.points)] = loaded.optima
     write_optima(path, found)
     print(f"{path}: the optima of {len(found)} sets of instances")
 

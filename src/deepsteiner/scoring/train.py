@@ -24,7 +24,7 @@ from safetensors.torch import save as save_tensors
 from torch import nn
 
 from ..core.points import Array, Frame
-from ..io.atomic import atomic_write
+from ..io.model_folders import write_model
 from .labels import MIXTURE, Label, kinds_of, load_labels, source_of
 from .network import ROUNDS, ListGraph, ListNetwork, joined
 from .network_kernels import FEATURES, RELATIONS, Described
@@ -170,18 +170,10 @@ def evaluate(network: ListNetwork, lessons: Sequence[Lesson]) -> dict[str, float
 
 def save(folder: Path, network: ListNetwork, facts: dict[str, object], card: str) -> None:
     """Write weights, description and card."""
-    folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
     shape = {"features": FEATURES, "relations": RELATIONS, "width": WIDTH}
-    description = {"format": 1, **shape, "rounds": len(network.own), **facts}
-    contents = {
-        "weights.safetensors": save_tensors(tensors),
-        "neural.json": (json.dumps(description, indent=2) + "\n").encode(),
-        "card.md": card.encode(),
-    }
-    for name, content in contents.items():
-        with atomic_write(folder / name, "wb") as stream:
-            stream.write(content)
+    description = {**shape, "rounds": len(network.own), **facts}
+    write_model(folder, "neural", save_tensors(tensors), description, card)
 
 
 def generation_of(path: str) -> list[str]:

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from ...core.points import FloatArray
+from ...io.model_folders import write_model
 from ..cards import tour_card
-from ..checkpoint import write_folder
+from ..checkpoint import tensor_bytes
 from ..sampling import autocast
 from ..training.baseline import RolloutReinforce
 from ..training.config import PretrainConfig
@@ -81,4 +82,5 @@ class TourValidation(Validation):
             "clip": model.decoder.clip,
             "training": training,
         }
-        write_folder(folder, model, description, tour_card(model.config.layers, training))
+        card = tour_card(model.config.layers, training)
+        write_model(folder, "tour", tensor_bytes(model), description, card)

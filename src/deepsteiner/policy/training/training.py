@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from safetensors.torch import load as load_tensors
 
 from ...core.errors import OptionError
 from ...core.models import read_model
 from ...core.points import FloatArray
 from ...io.atomic import atomic_write
-from ..checkpoint import read_tensors
+from ...io.model_folders import read_tensors
 from ..device import resolve
 from ..network import Policy
 from ..tours.network import TourModel
@@ -155,7 +156,7 @@ def _start(policy: Policy, model: str | None) -> dict[str, Any]:
     if model is None:
         return {"start": None}
     files = read_model(model, "policy", "tour")
-    moved = transfer(read_tensors(files), policy)
+    moved = transfer(read_tensors(files, load_tensors), policy)
     if not moved.loaded:
         raise OptionError(f"train.start: no tensor of {files.folder} fits this network")
     facts: dict[str, Any] = {"start": f"start from {model}: {moved}"}

@@ -18,12 +18,10 @@ from torch import Tensor
 from ..candidates import Candidates
 from ..environment import State
 from ..network import Policy
-from ..rollout import Player
 from ..sampling import choose
-from .config import Config
-from .instances import Padded, TrainingStream
+from .instances import Padded
+from .steiner import Steiner
 from .trainer import Objective
-from .validation import Validation
 
 
 class Distill(Objective):
@@ -31,12 +29,10 @@ class Distill(Objective):
 
     policy: Policy
 
-    def __init__(
-        self, policy: Policy, config: Config, stream: TrainingStream, validation: Validation
-    ) -> None:
-        super().__init__(policy, validation)
-        self.config, self.group = config.distill, stream.group
-        self.player = Player(policy, config.candidates, config.train.precision)
+    def __init__(self, problem: Steiner) -> None:
+        super().__init__(problem)
+        self.config, self.group = problem.config.distill, problem.stream.group
+        self.player = problem.player(problem.model, "inference")
         self.rules = self.player.rules
         # One number says whether an instance explores, then one for each of its steps.
         self.draws = 2 + self.config.depth

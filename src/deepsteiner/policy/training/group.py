@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -43,6 +44,14 @@ class Group:
         shared = torch.tensor(value, dtype=torch.float64, device=device)
         dist.broadcast(shared, 0)
         return float(shared)
+
+
+class Place(NamedTuple):
+    """Where a run happens: its folder, its device, and its place among the processes."""
+
+    folder: Path
+    device: torch.device
+    group: Group
 
 
 class _Sum(torch.autograd.Function):

@@ -24,11 +24,11 @@ from torch import Tensor, nn
 
 from ...core.errors import OptionError
 from ..network import MaskedBatchNorm
-from .config import RunConfig, TrainConfig
-from .instances import Padded, TrainingStream, random_draws
+from .config import TrainConfig
+from .instances import Padded, random_draws
+from .problem import Problem
 from .runlog import RunLog
 from .state import load_state, save_state
-from .validation import Validation
 
 if TYPE_CHECKING:
     from ...core.solution import Solution
@@ -48,9 +48,9 @@ class Objective(nn.Module, ABC):
 
     draws = 1
 
-    def __init__(self, policy: nn.Module, validation: Validation) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__()
-        self.policy, self.validation = policy, validation
+        self.policy, self.problem = problem.model, problem
         self.stats: dict[str, Tensor] = {}
 
     @property
@@ -72,33 +72,26 @@ class Objective(nn.Module, ABC):
     def validate(self) -> dict[str, float]:
         """Return measures on the validation set."""
         self.policy.eval()
-        return self.validation.measure(self.shipped)
+        return self.problem.measure(self.shipped)
 
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
         """Write the model that would be shipped now."""
-        self.validation.write(folder, self.shipped, facts)
+        self.problem.write(folder, self.shipped, facts)
 
     def samples(self) -> Sequence[Solution]:
         """Return a few solved validation instances, for a picture."""
-        return self.validation.solutions(self.shipped)
+        return self.problem.solutions(self.shipped)
 
 
 class Trainer:
-    """One run: an objective, its instances and a folder."""
+    """One run: an objective and a folder."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        stream: TrainingStream,
-        config: RunConfig,
-        folder: Path,
-        note: str | None = None,
-    ) -> None:
-        self.objective, self.stream, self.group = objective, stream, stream.group
-        self.config, self.train = config, config.train
-        self.folder, self.note = folder, note
+    def __init__(self, objective: Objective, folder: Path) -> None:
+        self.objective, self.folder = objective, folder
+        self.stream, self.config = objective.problem.stream, objective.problem.config
+        self.group, self.train = self.stream.group, self.config.train
         self.log = RunLog(None)
-        self.total = 0 if self.train.minutes else self.train.epochs * stream.steps_per_epoch
+        self.total = 0 if self.train.minutes else self.train.epochs * self.stream.steps_per_epoch
         self.optimizer = _adam(objective, self.train)
         self._parallel: nn.Module = objective
         if self.group.world > 1:
@@ -127,8 +120,8 @@ class Trainer:
     def run(self, log: RunLog, minutes: float | None = None) -> str:
         """Train until the end ("finished"), Ctrl-C ("interrupted") or the budget ("stopped")."""
         self.log = log
-        if self.note is not None:
-            log.say(self.note)
+        if note := self.objective.problem.meta.get("start"):
+            log.say(note)
         self._started = self._last_read = self._last_save = time.monotonic()
         self._first_step = self._last_step = self.step
         status = "finished"

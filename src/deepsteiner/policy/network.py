@@ -23,9 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .candidates import Candidates
+from .candidates import Candidates, pair_ends
 from .settings import NetworkConfig
-from .training.group import sum_over_processes
 
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
@@ -54,7 +53,7 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         flat = tokens.reshape(-1, tokens.shape[-1])
         if not self.training or (mask is None and not self.across_processes):
             return super().forward(flat).view(tokens.shape)
-        mean, variance = self._statistics(_at_least_32(flat), mask)
+        mean, variance = self._statistics(at_least_32(flat), mask)
         scale = self.weight * torch.rsqrt(variance + self.eps)
         shift = self.bias - mean * scale
         return (flat * scale + shift).to(tokens.dtype).view(tokens.shape)
@@ -68,7 +67,9 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
         if self.across_processes:
-            sums = sum_over_processes(sums)
+            from torch.distributed.nn.functional import all_reduce  # the differentiable one
+
+            sums = all_reduce(sums)  # type: ignore[no-untyped-call]
         width = flat.shape[1]
         number = sums[-1].clamp(min=1.0)
         offset = sums[:width] / number
@@ -187,27 +188,31 @@ class PaperDecoder(nn.Module):
 class ReleasedDecoder(nn.Module):
     """A glimpse (attention from the graph to the candidates), then clipped logits from it."""
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, clip: float = CLIP) -> None:
         super().__init__()
-        self.heads = config.heads
+        self.heads, self.clip, self.scale = config.heads, clip, 1.0 / math.sqrt(config.dim)
         self.project_graph = nn.Linear(config.dim, config.dim, bias=False)
         self.project_nodes = nn.Linear(config.dim, 3 * config.dim, bias=False)
         self.project_out = nn.Linear(config.dim, config.dim, bias=False)
-        self.scale = 1.0 / math.sqrt(config.dim)
 
     def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
         """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
-        batch, _, dim = nodes.shape
-        key, value, logit_key = self.project_nodes(nodes).chunk(3, dim=2)
-        split = (batch, -1, self.heads, dim // self.heads)
-        glimpse = functional.scaled_dot_product_attention(
-            self.project_graph(graph).view(split).transpose(1, 2),
-            key.reshape(split).transpose(1, 2),
-            value.reshape(split).transpose(1, 2),
-            attn_mask=None if mask is None else _attendable(mask),
-        )
-        query = self.project_out(glimpse.transpose(1, 2).reshape(batch, dim))
-        return CLIP * torch.tanh(torch.bmm(logit_key, query[:, :, None])[:, :, 0] * self.scale)
+        key, value, target = self.project_nodes(nodes).chunk(3, dim=2)
+        hide = None if mask is None else _attendable(mask)
+        query = self.project_graph(graph)[:, None]
+        seen = self.glimpse(query, self.split(key), self.split(value), hide)
+        return self.clip * torch.tanh(torch.bmm(target, seen.transpose(1, 2))[:, :, 0] * self.scale)
+
+    def split(self, tokens: Tensor) -> Tensor:
+        """Return tokens (B, T, d) by heads: (B, heads, T, d / heads)."""
+        return tokens.reshape(*tokens.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def glimpse(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """Return what queries (B, S, d) find among split keys and values, as (B, S, d)."""
+        query = self.split(query).to(key.dtype)
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        seen: Tensor = self.project_out(found.transpose(1, 2).flatten(2))
+        return seen
 
 
 class Policy(nn.Module):
@@ -247,7 +252,7 @@ class Policy(nn.Module):
             graph = _mean(tokens, mask, candidates.full)
         hide = None if candidates.full else candidates.mask
         with _whole_precision(points):
-            logits: Tensor = self.decoder(_at_least_32(graph), _at_least_32(nodes), hide)
+            logits: Tensor = self.decoder(at_least_32(graph), at_least_32(nodes), hide)
         if hide is None:
             return logits.log_softmax(dim=1)
         likelihood = logits.masked_fill(~hide, _HIDDEN_LOGIT).log_softmax(dim=1)
@@ -276,10 +281,7 @@ def edge_features(points: Tensor, candidates: Candidates) -> Tensor:
 
     Candidates of no edge (a grid's) have zeros.
     """
-    batch, number = candidates.ends.shape[:2]
-    flat = candidates.ends.clamp(min=0).reshape(batch, -1, 1).expand(-1, -1, 2)
-    ends = points.gather(1, flat).view(batch, number, 2, 2)
-    first, second = ends[:, :, 0], ends[:, :, 1]
+    first, second = pair_ends(points, candidates.ends.clamp(min=0))
     features = torch.cat((candidates.points - 0.5 * (first + second), second - first), dim=2)
     return features.masked_fill(candidates.ends[:, :, :1] < 0, 0.0)
 
@@ -288,7 +290,8 @@ def _whole_precision(tensor: Tensor) -> torch.autocast:
     return torch.autocast(tensor.device.type, enabled=False)
 
 
-def _at_least_32(tensor: Tensor) -> Tensor:
+def at_least_32(tensor: Tensor) -> Tensor:
+    """Return a tensor of 16 bits as one of 32, others as they are."""
     return tensor.float() if tensor.dtype.itemsize < 4 else tensor
 
 

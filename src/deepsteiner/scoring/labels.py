@@ -123,16 +123,8 @@ def load_labels(path: str | os.PathLike[str]) -> list[Label]:
     if missing:
         raise FormatError(f"{os.fspath(path)} is no label file: it has no array {missing[0]!r}")
     points, sizes, steiner, more, edges = (np.array(found[name]) for name in names)
-    at = np.concatenate(([0], np.cumsum(sizes)))
-    on = np.concatenate(([0], np.cumsum(more)))
-    links = np.concatenate(([0], np.cumsum(sizes + more - 1)))
-    if (at[-1], on[-1], links[-1]) != (len(points), len(steiner), len(edges)):
+    parts = ((points, sizes), (steiner, more), (edges.astype(np.int64), sizes + more - 1))
+    if any(np.sum(each) != len(array) for array, each in parts):
         raise FormatError(f"{os.fspath(path)} is damaged: its arrays do not fit its sizes")
-    return [
-        Label(
-            points[at[i] : at[i + 1]],
-            steiner[on[i] : on[i + 1]],
-            edges[links[i] : links[i + 1]].astype(np.int64),
-        )
-        for i in range(len(sizes))
-    ]
+    rows = (np.split(array, np.cumsum(each)[:-1]) for array, each in parts)
+    return [Label(*row) for row in zip(*rows, strict=True)]

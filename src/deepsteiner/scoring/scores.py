@@ -20,7 +20,7 @@ from ..fst.trees import FullTrees
 from ..run.monitor import Report
 from ..run.threads import Workers
 from ..run.watch import Watch
-from .device_network import Forward
+from .device_network import Forward, joined
 from .weights import Weights, load_weights
 
 if TYPE_CHECKING:
@@ -127,23 +127,16 @@ def score_list(
     if sum(last - first for first, last, _ in parts) < len(listing):
         return None
     if forward is not None:
-        return watch.wait("network", lambda: forward(_joined(parts)))
+        return watch.wait("network", lambda: forward(joined([one for *_, one in parts])))
     for number in range(len(weights.own)):
         after = np.empty_like(states)
 
-        def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
+        def update(low: int, high: int, states: Any = states, after: Any = after) -> int:
             for first, last, (_, begin, links) in parts[low:high]:
                 kernels.next_states(begin, links, weights, number, states, after, first, last)  # noqa: B023
+            return high - low
 
-        done = 0
-
-        def hear(phase: str, now: int, total: int) -> bool:
-            nonlocal done
-            done = now
-            return report(phase, now, total)
-
-        workers.map(update, len(parts), 1, hear, f"round {number + 1}")
-        if done < len(parts):
+        if sum(workers.map(update, len(parts), 1, report, f"round {number + 1}")) < len(parts):
             return None
         states = after
     logits: Array = kernels.last_logits(states, weights)
@@ -188,18 +181,6 @@ def _as_list(listing: FullTrees) -> TreeList:
     """Return a list as kernels take it."""
     return TreeList(
         listing.points, listing.start, listing.terminals, listing.length, listing.steiner
-    )
-
-
-def _joined(parts: list[tuple[int, int, Described]]) -> Described:
-    """Return what the network sees of consecutive slices as that of the whole list."""
-    from .network_kernels import Described
-
-    counts = np.concatenate([np.diff(one.begin) for _, _, one in parts])
-    return Described(
-        np.concatenate([one.features for _, _, one in parts]),
-        np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate([one.links for _, _, one in parts]),
     )
 
 

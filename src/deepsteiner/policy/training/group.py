@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -52,28 +52,6 @@ class Place(NamedTuple):
     folder: Path
     device: torch.device
     group: Group
-
-
-class _Sum(torch.autograd.Function):
-    """The sum of a tensor over all processes; each one's gradient is the sum of all gradients."""
-
-    @staticmethod
-    def forward(ctx: Any, value: Tensor) -> Tensor:
-        total = value.clone()
-        dist.all_reduce(total)
-        return total
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        total = gradients[0].clone()
-        dist.all_reduce(total)
-        return total
-
-
-def sum_over_processes(value: Tensor) -> Tensor:
-    """Return the sum of a tensor over all processes, differentiable."""
-    total: Tensor = _Sum.apply(value)  # type: ignore[no-untyped-call]
-    return total
 
 
 def join(device: torch.device) -> Group:

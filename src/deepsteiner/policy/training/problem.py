@@ -63,7 +63,7 @@ class Problem(ABC):
         train, device = config.train, place.device
         dtype = torch.float64 if train.precision == "float64" else torch.float32
         self.config, self.precision, self.judged_in = config, train.precision, train.precision
-        self.stream = TrainingStream(data, train.batch, place.group, device, dtype)
+        self.stream = TrainingStream(data, train.batch, place, dtype)
         self.points, self.optima = validation_set(data, config.validation)
         self.held_out = pad(self.points).to(device, dtype)
         self.meta: dict[str, Any] = {

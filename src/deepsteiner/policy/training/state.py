@@ -47,14 +47,17 @@ def load_state(
         raise FormatError(
             f"{folder / NAME} has format {header.get('format')}, this version reads {FORMAT}"
         )
-    objective_part = _part(tensors, "objective.")
+    parts: dict[str, dict[str, Tensor]] = {"objective": {}, "adam": {}}
+    for name, value in tensors.items():
+        part, _, rest = name.partition(".")
+        parts[part][rest] = value
     try:
-        objective.load_state_dict(objective_part, strict=True)
+        objective.load_state_dict(parts["objective"], strict=True)
     except RuntimeError as error:
         raise FormatError(f"{folder / NAME} was written by another configuration") from error
     state: dict[int, dict[str, Tensor]] = {}
-    for name, value in _part(tensors, "adam.").items():
-        index, key = name.split(".", 1)
+    for name, value in parts["adam"].items():
+        index, _, key = name.partition(".")
         state.setdefault(int(index), {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
     facts: dict[str, Any] = json.loads(header["facts"])
@@ -69,11 +72,3 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             return {name: stream.get_tensor(name) for name in stream.keys()}, stream.metadata()  # noqa: SIM118
     except SafetensorError as error:
         raise FormatError(f"{path} is damaged: {error}") from error
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }

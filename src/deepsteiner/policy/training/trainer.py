@@ -24,7 +24,6 @@ from torch import Tensor, nn
 
 from ...core.errors import OptionError
 from ..network import MaskedBatchNorm
-from .config import TrainConfig
 from .instances import Padded, random_draws
 from .problem import Problem
 from .runlog import RunLog
@@ -92,7 +91,10 @@ class Trainer:
         self.group, self.train = self.stream.group, self.config.train
         self.log = RunLog(None)
         self.total = 0 if self.train.minutes else self.train.epochs * self.stream.steps_per_epoch
-        self.optimizer = _adam(objective, self.train)
+        trained = [value for value in objective.parameters() if value.requires_grad]
+        # The learning rate is a plain number: a fused step need not read it back.
+        fused = self.stream.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(trained, lr=self.train.learning_rate, fused=fused)
         self._parallel: nn.Module = objective
         if self.group.world > 1:
             for module in objective.modules():
@@ -269,9 +271,3 @@ class Trainer:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
-
-
-def _adam(objective: Objective, train: TrainConfig) -> torch.optim.Adam:
-    trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
-    # The learning rate is a plain number, so that a captured or fused step need not read it back.
-    return torch.optim.Adam(trained, lr=train.learning_rate, fused=trained[0].device.type == "cuda")

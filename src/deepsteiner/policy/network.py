@@ -18,6 +18,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -34,6 +36,22 @@ _HIDDEN_LOGIT = -1e9
 _PIECE = 1 << 20
 
 Pause = Callable[[], None]
+
+
+class View(NamedTuple):
+    """Which tokens (B, T) of a batch are real, for whom that matters.
+
+    counted: (B, T) marks the tokens that make the statistics; None for all.
+    visible: (B, 1, 1, T) marks those that may be attended to; None for all.
+    pause: called every now and then.
+    """
+
+    counted: Tensor | None = None
+    visible: Tensor | None = None
+    pause: Pause | None = None
+
+
+EVERYTHING = View()
 
 
 class MaskedBatchNorm(nn.BatchNorm1d):
@@ -112,40 +130,29 @@ class EncoderLayer(nn.Module):
         self.ff_out = nn.Linear(config.ff, config.dim)
         self.norm_ff = _norm(config)
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor | None,
-        visible: Tensor | None,
-        pause: Pause | None = None,
-    ) -> Tensor:
-        """Return the next embeddings.
-
-        `mask` (B, T) marks the tokens that count in statistics, `visible` (B, 1, 1, T) those
-        that may be attended to; None for all. `pause` is called every now and then.
-        """
+    def forward(self, tokens: Tensor, view: View) -> Tensor:
+        """Return the next embeddings of tokens (B, T, d)."""
         batch, number, dim = tokens.shape
         qkv = self.project_qkv(tokens).view(batch, number, 3, self.heads, dim // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
-        if pause is None:
-            heads = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        else:
-            heads = _attend_in_pieces(query, key, value, visible, pause)
+        heads = _attend(query, key, value, view)
         attended = self.project_out(heads.transpose(1, 2).reshape(batch, number, dim))
-        tokens = self.norm_attention(tokens + attended, mask)
+        tokens = self.norm_attention(tokens + attended, view.counted)
         forward = self.ff_out(functional.relu(self.ff_in(tokens), inplace=True))
-        result: Tensor = self.norm_ff(tokens + forward, mask)
+        result: Tensor = self.norm_ff(tokens + forward, view.counted)
         return result
 
 
-def _attend_in_pieces(
-    query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, pause: Pause
-) -> Tensor:
+def _attend(query: Tensor, key: Tensor, value: Tensor, view: View) -> Tensor:
+    """Return what every query finds, in pieces where there is to be a pause before each."""
+    attend = partial(functional.scaled_dot_product_attention, attn_mask=view.visible)
+    if view.pause is None:
+        return attend(query, key, value)
     pieces = []
     rows = max(1, _PIECE // (key.shape[0] * key.shape[2]))
     for part in torch.split(query, rows, dim=2):
-        pause()
-        pieces.append(functional.scaled_dot_product_attention(part, key, value, attn_mask=visible))
+        view.pause()
+        pieces.append(attend(part, key, value))
     return torch.cat(pieces, dim=2) if len(pieces) > 1 else pieces[0]
 
 
@@ -156,16 +163,10 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor | None = None,
-        visible: Tensor | None = None,
-        pause: Pause | None = None,
-    ) -> Tensor:
-        """Return the final embeddings of all tokens (B, T, d); arguments as in EncoderLayer."""
+    def forward(self, tokens: Tensor, view: View = EVERYTHING) -> Tensor:
+        """Return the final embeddings of all tokens (B, T, d)."""
         for layer in self.layers:
-            tokens = layer(tokens, mask, visible, pause)
+            tokens = layer(tokens, view)
         return tokens
 
 
@@ -244,7 +245,7 @@ class Policy(nn.Module):
         real = torch.arange(size, device=points.device) < count[:, None]
         mask = torch.cat((real, candidates.mask), dim=1)
         visible = None if candidates.full else _attendable(mask)
-        tokens = self.encoder(tokens, self._counted(mask, candidates), visible, pause)
+        tokens = self.encoder(tokens, View(self._counted(mask, candidates), visible, pause))
         nodes = tokens[:, size:]
         if self.config.decoder == "paper":
             graph = _mean(tokens[:, :size], real, candidates.full)

@@ -33,6 +33,9 @@ TOKENS_AT_ONCE = {"cpu": 1 << 15, "cuda": 1 << 20}
 # Instances inside the unit square with a longer side of at least this are seen as they are.
 SMALLEST_SIDE = 0.5
 
+# Shifts (B, 2) and units (B,) of the frames that instances are given in.
+_Frames = tuple[FloatArray, FloatArray]
+
 
 class _OutOfTimeError(Exception):
     """Raised inside the network when time is up."""
@@ -41,7 +44,7 @@ class _OutOfTimeError(Exception):
 def play_one(run: Run, options: PlayOptions) -> Tree:
     """Run the policy on one instance."""
     frames = run.frame.shift[None], np.array([run.frame.unit])
-    game = _Game.of(run.points[None], *frames, [run.seed], options, run.device)
+    game = _Game.of(run.points[None], frames, [run.seed], options, run.device)
     start = game.player.rules.reset(game.points)
     state = _decode_watched(game, start, options, run.monitor)
     steps = int(state.steps[0])
@@ -63,7 +66,7 @@ def play_batch(batch: Batch, options: PlayOptions) -> BatchTrees:
     points = batch.points
     count, n = points.shape[:2]
     frames = batch.shifts, np.ldexp(1.0, -batch.exponents.astype(np.int32))
-    game = _Game.of(points, *frames, batch.seeds.tolist(), options, batch.device)
+    game = _Game.of(points, frames, batch.seeds.tolist(), options, batch.device)
     copies = {"greedy": 1, "sample": options.samples, "beam": options.beam}[options.decode]
     copies *= decoding.IMAGES if options.augment else 1
     rows = max(1, TOKENS_AT_ONCE[batch.device] // (_tokens(game.player, n) * copies))
@@ -100,25 +103,25 @@ class _Game:
 
     @classmethod
     def of(
-        cls, points: FloatArray, shifts: FloatArray, units: FloatArray, seeds: list[int],
-        options: PlayOptions, device: Place,
-    ) -> _Game:  # fmt: skip
-        """Set up the games of instances (B, n, 2), given in frames with these shifts and units."""
-        player, n = _player(options, device), points.shape[1]
+        cls, points: FloatArray, frames: _Frames, seeds: list[int], options: PlayOptions, on: Place
+    ) -> _Game:
+        """Set up the games of instances (B, n, 2), given in these frames, on a device."""
+        player, n = _player(options, on), points.shape[1]
         tokens = _tokens(player, n)
         if tokens > TOKEN_LIMIT:
             raise PointsError(
                 f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
                 f"{n} distinct points would come to {tokens}; method 'local' takes any number"
             )
-        offset, scale = -shifts / units[:, None], units
+        shifts, scale = frames
+        offset = -shifts / scale[:, None]
         if options.normalize:
             offset, scale = _normalized(points, offset, scale)
         if options.decode == "sample":
             # Every instance has its own stream, so that its batch mates do not matter.
             seeds = [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
         inside = np.ascontiguousarray((points - offset[:, None]) * scale[:, None, None])
-        return cls(player, offset, scale, torch.from_numpy(inside).to(device), seeds)
+        return cls(player, offset, scale, torch.from_numpy(inside).to(on), seeds)
 
     def back(self, points: Tensor, some: slice | int = 0) -> FloatArray:
         """Map points of some instances, or of one, back to their frames."""

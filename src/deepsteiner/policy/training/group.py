@@ -46,6 +46,9 @@ class Group:
         return float(shared)
 
 
+ALONE = Group()
+
+
 class Place(NamedTuple):
     """Where a run happens: its folder, its device, and its place among the processes."""
 
@@ -58,7 +61,7 @@ def join(device: torch.device) -> Group:
     """Join the group that `torchrun` announced in the environment, or form a group of one."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
-        return Group()
+        return ALONE
     if not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     return Group(dist.get_rank(), world)

@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from ...core.errors import FormatError
 from ...io.atomic import atomic_write
@@ -23,10 +23,7 @@ FORMAT = 1
 
 
 def save_state(
-    folder: Path,
-    objective: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    facts: dict[str, Any],
+    folder: Path, objective: nn.Module, optimizer: Optimizer, facts: dict[str, Any]
 ) -> None:
     """Write everything a run needs to go on exactly where it is."""
     tensors = {f"objective.{name}": value for name, value in objective.state_dict().items()}
@@ -38,9 +35,7 @@ def save_state(
         stream.write(content)
 
 
-def load_state(
-    folder: Path, objective: torch.nn.Module, optimizer: torch.optim.Optimizer
-) -> dict[str, Any]:
+def load_state(folder: Path, objective: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
     """Put a saved run into a fresh objective and optimizer; return the facts saved with it."""
     tensors, header = _read(folder / NAME)
     if header.get("format") != str(FORMAT):

@@ -13,11 +13,11 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -28,9 +28,6 @@ from .instances import Padded, random_draws
 from .problem import Problem
 from .runlog import RunLog
 from .state import load_state, save_state
-
-if TYPE_CHECKING:
-    from ...core.solution import Solution
 
 # Seconds between readings of the loss, which wait for the device.
 READ_INTERVAL = 1.0
@@ -76,10 +73,6 @@ class Objective(nn.Module, ABC):
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
         """Write the model that would be shipped now."""
         self.problem.write(folder, self.shipped, facts)
-
-    def samples(self) -> Sequence[Solution]:
-        """Return a few solved validation instances, for a picture."""
-        return self.problem.solutions(self.shipped)
 
 
 class Trainer:
@@ -147,7 +140,9 @@ class Trainer:
             self._end_epoch(epoch, judge=(epoch + 1) % self.config.validation.every == 0)
             if time.monotonic() - self._last_save > SAVE_INTERVAL:
                 self._save()
-        if time.monotonic() - self._last_read > READ_INTERVAL or self._first_step + 1 == self.step:
+        due = time.monotonic() - self._last_read > READ_INTERVAL
+        # Reading talks to the other processes, so all do it after the same step.
+        if self._first_step + 1 == self.step or self.group.agree(due, self.stream.device):
             self._read()
 
     def update(self, epoch: int, place: int) -> None:
@@ -243,7 +238,8 @@ class Trainer:
             self._validate()
         self._save()
         if self.group.leads:
-            self.log.picture(self.step, self.objective.samples())
+            shown = self.objective.problem.solutions(self.objective.shipped)
+            self.log.picture(self.step, shown)
 
     def _save(self) -> None:
         self._last_save = time.monotonic()

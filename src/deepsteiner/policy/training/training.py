@@ -7,6 +7,7 @@ The folder holds `config.json` (the whole configuration), `log.jsonl`, `events/`
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -59,11 +60,8 @@ def train(
         trainer.folder.mkdir(parents=True, exist_ok=True)
         with atomic_write(trainer.folder / RUN_CONFIG) as target:
             json.dump(asdict(config), target, indent=1)
-    log = RunLog(trainer.folder if leads else None, quiet=quiet)
-    try:
+    with closing(RunLog(trainer.folder if leads else None, quiet=quiet)) as log:
         status = trainer.run(log, minutes)
-    finally:
-        log.close()
     # After an error the others cannot be waited for: whoever started them ends them.
     trainer.part()
     leave(trainer.group)

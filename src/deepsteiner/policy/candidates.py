@@ -34,7 +34,26 @@ class Candidates:
 
 
 def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec) -> Candidates:
-    """Return the candidates of every row; `edges` are the spanning trees (for kind "mst")."""
+    """Return the candidates of every row.
+
+    Parameters
+    ----------
+    points : Tensor
+        (B, M, 2) points, of which the first `count` of each row are real.
+    count : Tensor
+        (B,) numbers of points.
+    edges : Tensor
+        (B, M - 1, 2) edges of the spanning trees, for kind "mst".
+    spec : CandidateSpec
+        Which candidates.
+
+    Examples
+    --------
+    >>> pair, edge = torch.eye(2, dtype=torch.float64)[None], torch.tensor([[[0, 1]]])
+    >>> found = candidates(pair, torch.tensor([2]), edge, CandidateSpec(k_star=1))
+    >>> found.points.round(decimals=3).tolist(), found.mask.tolist()
+    ([[[0.211, 0.211], [0.789, 0.789]]], [[True, True]])
+    """
     if spec.kind == "grid":
         return _grid(points, count, spec)
     if spec.kind == "mst":

@@ -92,15 +92,11 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         number = sums[-1].clamp(min=1.0)
         offset = sums[:width] / number
         variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
-        mean = centre + offset
-        self._remember(mean.detach(), (variance * number / (number - 1).clamp(min=1.0)).detach())
-        return mean, variance
-
-    @torch.no_grad()
-    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+        mean, unbiased = centre + offset, variance * number / (number - 1).clamp(min=1.0)
         self.num_batches_tracked += 1
-        for kept, value in ((self.running_mean, mean), (self.running_var, variance)):
-            kept.lerp_(value.to(kept.dtype), self.momentum)
+        for kept, value in ((self.running_mean, mean), (self.running_var, unbiased)):
+            kept.lerp_(value.detach().to(kept.dtype), self.momentum)
+        return mean, variance
 
 
 class TokenLayerNorm(nn.LayerNorm):

@@ -75,7 +75,12 @@ def _tight(n: int, count: int, seed: int, split: datasets.Split) -> Iterator[Flo
 
 
 def proven(solutions: Iterable[Solution]) -> list[Label]:
-    """Return the solutions that were proven to be shortest trees."""
+    """Return the solutions that were proven to be shortest trees.
+
+    >>> import deepsteiner as ds
+    >>> [len(label.points) for label in proven([ds.solve([[0, 0], [1, 0], [0, 1]], "exact")])]
+    [3]
+    """
     return [
         Label(solution.terminals, solution.steiner_points, solution.edges)
         for solution in solutions
@@ -86,7 +91,17 @@ def proven(solutions: Iterable[Solution]) -> list[Label]:
 def save_labels(
     path: str | os.PathLike[str], labels: Sequence[Label], source: str = "unknown"
 ) -> None:
-    """Write a label file."""
+    """Write a label file.
+
+    Parameters
+    ----------
+    path : path
+        Where to write, ending in .npz.
+    labels : sequence of Label
+        Instances with their shortest trees.
+    source : str
+        How the instances were drawn: kind, count, seed and split.
+    """
     with atomic_write(path, "wb") as stream:
         np.savez_compressed(
             stream,
@@ -116,7 +131,13 @@ def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]
 
 
 def load_labels(path: str | os.PathLike[str]) -> list[Label]:
-    """Read a label file."""
+    """Read a label file.
+
+    Raises
+    ------
+    FormatError
+        If it lacks an array, or its arrays do not fit its sizes.
+    """
     names = ("points", "sizes", "steiner", "steiner_sizes", "edges")
     found = Archive(read_source(path)).read(*names)
     missing = [name for name in names if name not in found]

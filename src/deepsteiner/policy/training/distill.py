@@ -52,7 +52,9 @@ class Distill(Objective):
             log_probs = self.player.score(state, found)[playing].to(saving.dtype)
             best, teacher = saving.max(dim=1)
             losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
-            choice = self._choose(log_probs.detach(), draws[playing], depth)
+            sampled = choose(log_probs.detach(), draws[playing, 1 + depth])
+            explores = draws[playing, 0] < self.config.explore
+            choice = torch.where(explores, sampled, choose(log_probs.detach(), None))
             gained = saving.gather(1, choice[:, None])[:, 0]
             captured.append((gained.clamp(min=0.0) / best).sum())
             states += len(saving)
@@ -92,12 +94,6 @@ class Distill(Objective):
         if not self._together:
             return len(saving) > 0
         return bool(self.group.mean(saving.new_tensor(float(len(saving)))) > 0)
-
-    def _choose(self, log_probs: Tensor, draws: Tensor, depth: int) -> Tensor:
-        explores = draws[:, 0] < self.config.explore
-        return torch.where(
-            explores, choose(log_probs, draws[:, 1 + depth]), choose(log_probs, None)
-        )
 
     def _mean(
         self, losses: list[Tensor], captured: list[Tensor], states: int, instances: Padded

@@ -47,10 +47,48 @@ def train(
     optima: Optima | None = None,
     quiet: bool = False,
 ) -> Outcome:
-    """Train a policy or a tour model, as the configuration says, or go on with a run.
+    """Train a policy or a tour model, or go on with a run.
 
-    `optima` finds the optimal lengths of validation instances whose file gives none; it may
-    return None where that would take too long.
+    Parameters
+    ----------
+    config : Config or PretrainConfig
+        What to train: a policy or a tour model.
+    folder : path
+        Where the run is kept.
+    device : {"cpu", "cuda", "auto"}
+        Where to train.
+    resume : bool
+        Go on with the run in the folder.
+    minutes : float or None
+        Stop cleanly after this long.
+    optima : callable or None
+        Finds the optimal lengths of validation instances whose file gives none; it may return
+        None where that would take too long.
+    quiet : bool
+        Show no progress line.
+
+    Returns
+    -------
+    Outcome
+        How the run ended, and what it measured last.
+
+    Raises
+    ------
+    OptionError
+        If the folder is in use, or a setting does not fit the data.
+    FormatError
+        If a file is missing, damaged, or of another configuration.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from deepsteiner.policy.training.config import load
+    >>> tiny = ["network.layers=1", "network.dim=8", "network.heads=2", "network.ff=8"]
+    >>> tiny += ["data.instances=32", "train.epochs=2", "validation.instances=4"]
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     outcome = train(load(["distill", "d1"], [*tiny, "train.batch=16"]), folder, quiet=True)
+    >>> outcome.status, outcome.step
+    ('finished', 4)
     """
     trainer = new_trainer(config, open_place(folder, device, resume), optima)
     if resume:

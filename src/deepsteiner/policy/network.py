@@ -27,6 +27,7 @@ from torch.nn import functional
 
 from .candidates import Candidates, pair_ends
 from .settings import NetworkConfig
+from .training.group import SumOverProcesses
 
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
@@ -85,9 +86,7 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
         if self.across_processes:
-            from torch.distributed.nn.functional import all_reduce  # the differentiable one
-
-            sums = all_reduce(sums)  # type: ignore[no-untyped-call]
+            sums = SumOverProcesses.apply(sums)  # type: ignore[no-untyped-call]
         width = flat.shape[1]
         number = sums[-1].clamp(min=1.0)
         offset = sums[:width] / number

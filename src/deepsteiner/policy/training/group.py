@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -55,6 +55,25 @@ class Place(NamedTuple):
     folder: Path
     device: torch.device
     group: Group
+
+
+class SumOverProcesses(torch.autograd.Function):
+    """The sum of a tensor over all processes; each one's gradient is the sum of all gradients.
+
+    torch's own differentiable `all_reduce` is deprecated.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, value: Tensor) -> Tensor:
+        """Return the sum of the processes' values."""
+        total = value.clone()
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> Tensor:
+        """Return the sum of the processes' gradients."""
+        return SumOverProcesses.forward(ctx, gradients[0])
 
 
 def join(device: torch.device) -> Group:

@@ -25,7 +25,7 @@ import torch
 from common import golden, print_table, shared
 
 import deepsteiner as ds
-from deepsteiner.policy.training.training import source_commit
+from deepsteiner.policy.training.problem import source_commit
 
 PLAIN = {"normalize": False}
 SETTINGS: dict[str, dict[str, object]] = {

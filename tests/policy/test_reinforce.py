@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 from deepsteiner.policy.candidates import candidates
 from deepsteiner.policy.settings import CRITERIA, CandidateSpec
-from deepsteiner.policy.training.baseline import one_sided_p
 from deepsteiner.policy.training.instances import random_draws
+from deepsteiner.policy.training.reinforce import one_sided_p
 from small_runs import assert_same, gradients, small, trainer_of, tree_length
 
 
@@ -97,7 +97,7 @@ def test_the_baseline_changes_only_for_a_significantly_better_policy(tmp_path):
     objective = trainer_of(small("paper"), tmp_path).objective
     assert objective.end_epoch(0)["baseline_version"] == 0
     assert "the weights it began with" in written_card(objective, tmp_path / "before")
-    objective.trial_costs = lambda policy, part: (
+    objective.problem.lengths = lambda policy, part, precision: (
         part.points[:, 0, 0] + (0.0 if policy is objective.policy else 0.1) * part.points[:, 1, 0]
     )
     objective._defence = None

@@ -54,7 +54,7 @@ def test_logits_of_a_large_list_are_those_of_the_kernels(device):
     from deepsteiner.fst.trees import FullTrees
     from deepsteiner.fst.union_kernels import caterpillar_edges
     from deepsteiner.run.monitor import Monitor
-    from deepsteiner.scoring.scores import score_list
+    from deepsteiner.scoring.scores import NetworkScore
 
     weights = neural_weights.load_weights()
     points = drawn(300)[0]
@@ -62,9 +62,10 @@ def test_logits_of_a_large_list_are_those_of_the_kernels(device):
     listing = FullTrees(*listed, caterpillar_edges(listed.start))
     watch, go_on = Watch(Monitor(), patient=False), lambda *_: True
     with Workers(2) as workers:
-        known = score_list(listing, weights, workers, go_on, watch)
+        known = NetworkScore(weights, 0.0).logits(listing, workers, go_on, watch)
         forward = device_network.forward_on(device, weights)
-        found = score_list(listing, weights, workers, go_on, watch, forward)
+        score = NetworkScore(weights, 0.0, forward)
+        found = score.logits(listing, workers, go_on, watch)
     assert np.abs(found - known).max() <= 1e-5 * np.abs(known).max()
 
 

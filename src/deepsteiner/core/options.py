@@ -91,12 +91,13 @@ def describe(options_class: Any) -> tuple[OptionInfo, ...]:
 
 def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T:
     """Build the checked options object, or say in one sentence which option is wrong."""
-    infos, hints = _declared(cast(Any, options_class))
+    infos, _ = _declared(cast(Any, options_class))
     for name in given:
         if name not in infos:
             raise _unknown_option(name, infos, method)
     values = {
-        name: _checked(value, infos[name], hints[name], method) for name, value in given.items()
+        name: checked(options_class, name, value, f"option {name!r} of method {method!r}")
+        for name, value in given.items()
     }
     return options_class(**values)
 
@@ -145,8 +146,27 @@ _CONVERTERS: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:
-    where = f"option {info.name!r} of method {method!r}"
+def checked(options_class: Any, name: str, value: Any, where: str) -> Any:
+    """Return the value of an option as its type.
+
+    Parameters
+    ----------
+    options_class : type
+        The dataclass that declares the option.
+    name : str
+        The name of the option.
+    value : object
+        What was given; numpy's scalars count as Python's.
+    where : str
+        What an error begins with.
+
+    Raises
+    ------
+    OptionError
+        If the value has another type, is not among the choices, or is out of range.
+    """
+    infos, hints = _declared(options_class)
+    info, hint = infos[name], hints[name]
     fitted = next(
         (fit for kind in _kinds(hint) if (fit := _fitted(value, kind)) is not _MISFIT), _MISFIT
     )
@@ -157,6 +177,22 @@ def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:
     if isinstance(fitted, (int, float)) and not isinstance(fitted, bool):
         _check_range(fitted, info, where)
     return fitted
+
+
+def check_fields(options: Any, where: str) -> None:
+    """Check the fields of options that were not made by `parse`: for `__post_init__`.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Size:
+    ...     width: int = option(3, "how wide", minimum=1)
+    >>> check_fields(Size(0), "size")
+    Traceback (most recent call last):
+    ...
+    deepsteiner.core.errors.OptionError: size width must be at least 1, got 0
+    """
+    for name in _declared(cast(Any, type(options)))[0]:
+        value = checked(type(options), name, getattr(options, name), f"{where} {name}")
+        object.__setattr__(options, name, value)
 
 
 def _check_range(value: float, info: OptionInfo, where: str) -> None:

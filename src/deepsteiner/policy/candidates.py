@@ -34,7 +34,26 @@ class Candidates:
 
 
 def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec) -> Candidates:
-    """Return the candidates of every row; `edges` are the spanning trees (for kind "mst")."""
+    """Return the candidates of every row.
+
+    Parameters
+    ----------
+    points : Tensor
+        (B, M, 2) points, of which the first `count` of each row are real.
+    count : Tensor
+        (B,) numbers of points.
+    edges : Tensor
+        (B, M - 1, 2) edges of the spanning trees, for kind "mst".
+    spec : CandidateSpec
+        Which candidates.
+
+    Examples
+    --------
+    >>> pair, edge = torch.eye(2, dtype=torch.float64)[None], torch.tensor([[[0, 1]]])
+    >>> found = candidates(pair, torch.tensor([2]), edge, CandidateSpec(k_star=1))
+    >>> found.points.round(decimals=3).tolist(), found.mask.tolist()
+    ([[[0.211, 0.211], [0.789, 0.789]]], [[True, True]])
+    """
     if spec.kind == "grid":
         return _grid(points, count, spec)
     if spec.kind == "mst":
@@ -53,31 +72,30 @@ def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
 
 def arc_points(points: Tensor, pairs: Tensor, k_star: int) -> Tensor:
     """Return the 2 * k_star points on the two 120-degree arcs over every pair (B, P, 2)."""
-    batch, number = pairs.shape[:2]
-    flat = pairs.reshape(batch, 2 * number, 1).expand(-1, -1, 2)
-    ends = points.gather(1, flat).view(batch, number, 2, 2)
-    first, second = ends[:, :, 0], ends[:, :, 1]
+    first, second = pair_ends(points, pairs)
     middle, vector = 0.5 * (first + second), second - first
     left = torch.stack((-vector[:, :, 1], vector[:, :, 0]), dim=2)
     along, across = _arc_offsets(k_star, points.device, points.dtype)
     arcs = middle[:, :, None] + along * vector[:, :, None] + across * left[:, :, None]
-    return arcs.reshape(batch, number * 2 * k_star, 2)
+    return arcs.flatten(1, 2)
+
+
+def pair_ends(points: Tensor, pairs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the first and the second points (B, P, 2) of every pair (B, P, 2)."""
+    first, second = pairs[:, :, :1].expand(-1, -1, 2), pairs[:, :, 1:].expand(-1, -1, 2)
+    return points.gather(1, first), points.gather(1, second)
 
 
 @cache
 def _arc_offsets(k_star: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
     """Return (2 k_star, 1) offsets along and across a pair of length 1, left side first."""
     radius = 1.0 / math.sqrt(3.0)
-    along, across = [], []
-    for side in (1.0, -1.0):
-        for i in range(1, k_star + 1):
-            angle = (i / (k_star + 1) - 0.5) * (2.0 * math.pi / 3.0)
-            along.append([radius * math.sin(angle)])
-            across.append([side * (radius * math.cos(angle) - 0.5 * radius)])
-    return (
-        torch.tensor(along, device=device, dtype=dtype),
-        torch.tensor(across, device=device, dtype=dtype),
-    )
+    angles = [(i / (k_star + 1) - 0.5) * (2.0 * math.pi / 3.0) for i in range(1, k_star + 1)]
+    along = [radius * math.sin(angle) for angle in angles]
+    across = [radius * math.cos(angle) - 0.5 * radius for angle in angles]
+    offsets = [along + along, across + [-height for height in across]]
+    both = torch.tensor(offsets, device=device, dtype=dtype)[:, :, None]
+    return both[0], both[1]
 
 
 def _neighbour_pairs(points: Tensor, count: Tensor, neighbors: int) -> tuple[Tensor, Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 OBJECTIVES = {
@@ -9,78 +10,75 @@ OBJECTIVES = {
     "on the states the policy visits)",
     "reinforce": "REINFORCE with a greedy rollout baseline (Algorithm 2 of the Deep-Steiner paper)",
 }
+MEASURES = {
+    "gap": "mean gap to the optimum: {:.4g} %",
+    "saving": "mean saving against the spanning tree: {:.4g} %",
+    "length": "mean length: {:.4g}",
+}
 
 
 def policy_card(name: str, facts: dict[str, Any]) -> str:
     """Return the card's text from the facts that a training run keeps."""
     config = facts["config"]
     train, network, data = config["train"], config["network"], config["data"]
-    results = facts.get("results", {})
-    source = data["path"] or data["name"]
     how = "fresh random instances" if data["fresh"] else f"{data['instances']:,} fixed instances"
-    start = facts.get("start") or "start from random weights"
-    steps = facts.get("step", 0)
-    rule = ""
+    objective, steps = OBJECTIVES[train["objective"]], facts.get("step", 0)
     if train["objective"] == "reinforce":
         draws = "all candidates weighed" if config["reinforce"]["expectation"] else "one draw"
-        rule = f", criterion {train['criterion']}, {draws} an instance"
-    lines = [
-        f"# {name}",
-        "",
-        "A policy that adds Steiner points to a spanning tree, one at a time.",
-        "",
-        f"- candidates: {_candidates(config['candidates'])}",
-        f"- network: {network['layers']} layers of width {network['dim']}, "
-        f"{network['heads']} heads, {network['norm']} norm, {network['inputs']} inputs, "
-        f"{network['decoder']} decoder",
-        f"- training: {OBJECTIVES[train['objective']]}{rule}; {start}",
-        f"- data: {source}, {how}, training stream with seed {data['seed']}; "
-        "no test instance was trained on",
-        f"- effort: {steps * train['batch']:,} instances in {steps:,} steps of "
-        f"{train['batch']:,}, learning rate {train['learning_rate']:g} ({train['schedule']}), "
-        f"{facts.get('elapsed', 0.0) / 60:.1f} minutes on {facts.get('device', 'unknown')}",
-        *_kept(facts),
-        f"- made with `{facts.get('command', 'unknown')}`, commit {facts.get('commit')}, "
-        f"seed {facts.get('seed')}, torch {facts.get('torch')}",
-        "",
-        "Measured with Algorithm 1, no refinement, on validation instances of the same kind:",
-        "",
-        *(f"- {_measure(key, value)}" for key, value in results.items() if key in MEASURES),
-        "",
-        "Limits: trees of Algorithm 1 are spanning trees over terminals and chosen points, "
-        "without a proof. Instances unlike the training data (other sizes, other "
-        "distributions) get longer trees; coordinates are mapped to the training box first.",
-        "",
-    ]
-    return "\n".join(lines)
+        objective += f", criterion {train['criterion']}, {draws} an instance"
+    results = facts.get("results", {})
+    measures = [MEASURES[key].format(results[key]) for key in results if key in MEASURES]
+    return f"""\
+# {name}
+
+A policy that adds Steiner points to a spanning tree, one at a time.
+
+- candidates: {_candidates(config["candidates"])}
+- network: {network["layers"]} layers of width {network["dim"]}, {network["heads"]} heads, \
+{network["norm"]} norm, {network["inputs"]} inputs, {network["decoder"]} decoder
+- training: {objective}; {facts.get("start") or "start from random weights"}
+- data: {data["path"] or data["name"]}, {how}, training stream with seed {data["seed"]}; \
+no test instance was trained on
+- effort: {steps * train["batch"]:,} instances in {steps:,} steps of {train["batch"]:,}, \
+learning rate {train["learning_rate"]:g} ({train["schedule"]}), \
+{facts.get("elapsed", 0.0) / 60:.1f} minutes on {facts.get("device", "unknown")}
+{_kept(facts.get("kept_epoch"))}- made with `{facts.get("command", "unknown")}`, \
+commit {facts.get("commit")}, seed {facts.get("seed")}, torch {facts.get("torch")}
+
+Measured with Algorithm 1, no refinement, on validation instances of the same kind:
+
+{_items(measures)}
+Limits: trees of Algorithm 1 are spanning trees over terminals and chosen points, \
+without a proof. Instances unlike the training data (other sizes, other \
+distributions) get longer trees; coordinates are mapped to the training box first.
+"""
 
 
 def tour_card(layers: int, facts: dict[str, Any]) -> str:
     """Return the text of the card of a tour model with that many encoder layers."""
-    lines = [
-        "# A tour model to start policies from",
-        "",
-        f"An attention model for tours with {layers} encoder layers, trained "
-        "with REINFORCE and a greedy rollout baseline on uniform random points.",
-        "It finds tours, not Steiner trees; a policy takes over its embedding and encoder.",
-        "",
-        *(f"- {name}: {value:.6g}" for name, value in facts["results"].items()),
-        "",
-        f"Trained with `{facts['command']}`, {facts['step']} steps, "
-        f"{facts['elapsed'] / 60:.1f} minutes.",
-        "",
-    ]
-    return "\n".join(lines)
+    return f"""\
+# A tour model to start policies from
+
+An attention model for tours with {layers} encoder layers, trained \
+with REINFORCE and a greedy rollout baseline on uniform random points.
+It finds tours, not Steiner trees; a policy takes over its embedding and encoder.
+
+{_items(f"{name}: {value:.6g}" for name, value in facts["results"].items())}
+Trained with `{facts["command"]}`, {facts["step"]} steps, {facts["elapsed"] / 60:.1f} minutes.
+"""
 
 
-def _kept(facts: dict[str, Any]) -> list[str]:
-    """Return a line on whose weights these are, where a t-test decided it."""
-    epoch = facts.get("kept_epoch")
+def _items(lines: Iterable[str]) -> str:
+    return "".join(f"- {line}\n" for line in lines)
+
+
+def _kept(epoch: int | None) -> str:
+    """Say whose weights these are, where a t-test decided it."""
     if epoch is None:
-        return []
+        return ""
     if epoch == 0:
-        return ["- kept: the weights it began with; no later policy passed the t-test"]
-    return [f"- kept: the weights of epoch {epoch}, the last that passed the t-test"]
+        return "- kept: the weights it began with; no later policy passed the t-test\n"
+    return f"- kept: the weights of epoch {epoch}, the last that passed the t-test\n"
 
 
 def _candidates(spec: dict[str, Any]) -> str:
@@ -88,15 +86,3 @@ def _candidates(spec: dict[str, Any]) -> str:
         return f"grid of {spec['grid']} x {spec['grid']}"
     neighbours = f", {spec['k_neighbors']} neighbours" if spec["kind"] == "knn" else ""
     return f"{spec['kind']}, k* = {spec['k_star']}{neighbours}"
-
-
-MEASURES = {
-    "gap": ("mean gap to the optimum", " %"),
-    "saving": ("mean saving against the spanning tree", " %"),
-    "length": ("mean length", ""),
-}
-
-
-def _measure(key: str, value: float) -> str:
-    words, unit = MEASURES[key]
-    return f"{words}: {value:.4g}{unit}"

@@ -35,8 +35,8 @@ class State:
     """Where every instance of a batch stands; never changed in place.
 
     `points` (B, M, 2) holds `count` points a row, of which the first `terminals` are terminals.
-    `edges`, `weights` are the spanning trees (see `spanning`) and `length` their lengths. `steps`
-    counts the added points. `active` marks the instances that go on. `width` bounds `count`;
+    `edges`, `weights` are the spanning trees (see `spanning`) and `length` their lengths. `active`
+    marks the instances that go on. `width` bounds `count`;
     `full` says that all active instances have exactly `width` points, and `dense` that, besides,
     all are active: these three are known without asking the device. Where `image` (B,) is given,
     the policy sees each instance in that image, 0..7, of the unit square's symmetries.
@@ -49,11 +49,15 @@ class State:
     weights: Tensor
     length: Tensor
     active: Tensor
-    steps: Tensor
     width: int
     full: bool
     dense: bool
     image: Tensor | None = None
+
+    @property
+    def steps(self) -> Tensor:
+        """Return (B,): how many points were added."""
+        return self.count - self.terminals
 
     @property
     def visible(self) -> Tensor:
@@ -87,7 +91,30 @@ TENSORS = tuple(field.name for field in fields(State) if field.type == "Tensor")
 
 @dataclass(frozen=True)
 class Environment:
-    """The rules: which candidates there are, and when an instance stops."""
+    """The rules: which candidates there are, and when an instance stops.
+
+    Parameters
+    ----------
+    spec : CandidateSpec
+        The candidates of every step.
+    criterion : {"first_selection", "all_selection", "first_increment", "inference"}
+        When an instance stops.
+
+    Raises
+    ------
+    OptionError
+        If there is no such criterion.
+
+    Examples
+    --------
+    >>> corners = torch.tensor([[[0.0, 0.0], [1.0, 0.0], [0.5, 0.75**0.5]]], dtype=torch.float64)
+    >>> rules = Environment(CandidateSpec(k_star=1))
+    >>> state = rules.reset(corners)
+    >>> found = rules.candidates(state)
+    >>> best = rules.lookahead(state, found).argmax(dim=1)
+    >>> [round(float(one.length), 3) for one in (state, rules.step(state, best, found))]
+    [2.0, 1.732]
+    """
 
     spec: CandidateSpec = CandidateSpec()  # noqa: RUF009 - frozen
     criterion: Criterion = "inference"
@@ -120,7 +147,6 @@ class Environment:
             weights=_padded(weights, room - 1),
             length=weights.sum(dim=1),
             active=count > 2,
-            steps=torch.zeros_like(count),
             width=size,
             full=everywhere,
             dense=everywhere and size > 2,
@@ -141,15 +167,9 @@ class Environment:
 
         This is the reward of every possible step at once.
         """
-        width = state.width
-        return lookahead(
-            state.points[:, :width],
-            state.count,
-            state.edges[:, : width - 1],
-            state.weights[:, : width - 1],
-            found.points,
-            found.mask,
-        )
+        points, last = state.points[:, : state.width], state.width - 1
+        edges, weights = state.edges[:, :last], state.weights[:, :last]
+        return lookahead(points, state.count, edges, weights, found.points, found.mask)
 
     def step(self, state: State, choice: Tensor, found: Candidates) -> State:
         """Add the chosen one (B,) of the state's candidates to every active instance.
@@ -163,8 +183,7 @@ class Environment:
         length = weights.sum(dim=1)
         longer = length > state.length * (1.0 + _ROUNDING * torch.finfo(length.dtype).eps)
         moved = state.active & ~longer if self.criterion == "inference" else state.active
-        steps = state.steps + moved
-        going = state.active & (steps < state.terminals - 2)
+        going = state.active & (state.steps + moved < state.terminals - 2)
         if self.criterion == "first_selection":
             going = torch.zeros_like(going)
         elif self.criterion != "all_selection":
@@ -178,7 +197,6 @@ class Environment:
             weights=torch.where(moved[:, None], _padded(weights, room - 1), state.weights),
             length=torch.where(moved, length, state.length),
             active=going,
-            steps=steps,
             width=width,
             dense=state.dense and self.criterion == "all_selection",
         )

@@ -18,14 +18,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from .candidates import Candidates
+from .candidates import Candidates, pair_ends
 from .settings import NetworkConfig
-from .training.group import sum_over_processes
+from .training.group import SumOverProcesses
 
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
@@ -35,6 +37,22 @@ _HIDDEN_LOGIT = -1e9
 _PIECE = 1 << 20
 
 Pause = Callable[[], None]
+
+
+class View(NamedTuple):
+    """Which tokens (B, T) of a batch are real, for whom that matters.
+
+    counted: (B, T) marks the tokens that make the statistics; None for all.
+    visible: (B, 1, 1, T) marks those that may be attended to; None for all.
+    pause: called every now and then.
+    """
+
+    counted: Tensor | None = None
+    visible: Tensor | None = None
+    pause: Pause | None = None
+
+
+EVERYTHING = View()
 
 
 class MaskedBatchNorm(nn.BatchNorm1d):
@@ -54,7 +72,7 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         flat = tokens.reshape(-1, tokens.shape[-1])
         if not self.training or (mask is None and not self.across_processes):
             return super().forward(flat).view(tokens.shape)
-        mean, variance = self._statistics(_at_least_32(flat), mask)
+        mean, variance = self._statistics(at_least_32(flat), mask)
         scale = self.weight * torch.rsqrt(variance + self.eps)
         shift = self.bias - mean * scale
         return (flat * scale + shift).to(tokens.dtype).view(tokens.shape)
@@ -68,20 +86,16 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         centred = (flat - centre) * weight
         sums = torch.cat((centred.sum(dim=0), centred.square().sum(dim=0), weight.sum(dim=0)))
         if self.across_processes:
-            sums = sum_over_processes(sums)
+            sums = SumOverProcesses.apply(sums)  # type: ignore[no-untyped-call]
         width = flat.shape[1]
         number = sums[-1].clamp(min=1.0)
         offset = sums[:width] / number
         variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
-        mean = centre + offset
-        self._remember(mean.detach(), (variance * number / (number - 1).clamp(min=1.0)).detach())
-        return mean, variance
-
-    @torch.no_grad()
-    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+        mean, unbiased = centre + offset, variance * number / (number - 1).clamp(min=1.0)
         self.num_batches_tracked += 1
-        for kept, value in ((self.running_mean, mean), (self.running_var, variance)):
-            kept.lerp_(value.to(kept.dtype), self.momentum)
+        for kept, value in ((self.running_mean, mean), (self.running_var, unbiased)):
+            kept.lerp_(value.detach().to(kept.dtype), self.momentum)
+        return mean, variance
 
 
 class TokenLayerNorm(nn.LayerNorm):
@@ -111,40 +125,29 @@ class EncoderLayer(nn.Module):
         self.ff_out = nn.Linear(config.ff, config.dim)
         self.norm_ff = _norm(config)
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor | None,
-        visible: Tensor | None,
-        pause: Pause | None = None,
-    ) -> Tensor:
-        """Return the next embeddings.
-
-        `mask` (B, T) marks the tokens that count in statistics, `visible` (B, 1, 1, T) those
-        that may be attended to; None for all. `pause` is called every now and then.
-        """
+    def forward(self, tokens: Tensor, view: View) -> Tensor:
+        """Return the next embeddings of tokens (B, T, d)."""
         batch, number, dim = tokens.shape
         qkv = self.project_qkv(tokens).view(batch, number, 3, self.heads, dim // self.heads)
         query, key, value = qkv.permute(2, 0, 3, 1, 4)
-        if pause is None:
-            heads = functional.scaled_dot_product_attention(query, key, value, attn_mask=visible)
-        else:
-            heads = _attend_in_pieces(query, key, value, visible, pause)
+        heads = _attend(query, key, value, view)
         attended = self.project_out(heads.transpose(1, 2).reshape(batch, number, dim))
-        tokens = self.norm_attention(tokens + attended, mask)
+        tokens = self.norm_attention(tokens + attended, view.counted)
         forward = self.ff_out(functional.relu(self.ff_in(tokens), inplace=True))
-        result: Tensor = self.norm_ff(tokens + forward, mask)
+        result: Tensor = self.norm_ff(tokens + forward, view.counted)
         return result
 
 
-def _attend_in_pieces(
-    query: Tensor, key: Tensor, value: Tensor, visible: Tensor | None, pause: Pause
-) -> Tensor:
+def _attend(query: Tensor, key: Tensor, value: Tensor, view: View) -> Tensor:
+    """Return what every query finds, in pieces where there is to be a pause before each."""
+    attend = partial(functional.scaled_dot_product_attention, attn_mask=view.visible)
+    if view.pause is None:
+        return attend(query, key, value)
     pieces = []
     rows = max(1, _PIECE // (key.shape[0] * key.shape[2]))
     for part in torch.split(query, rows, dim=2):
-        pause()
-        pieces.append(functional.scaled_dot_product_attention(part, key, value, attn_mask=visible))
+        view.pause()
+        pieces.append(attend(part, key, value))
     return torch.cat(pieces, dim=2) if len(pieces) > 1 else pieces[0]
 
 
@@ -155,16 +158,10 @@ class Encoder(nn.Module):
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
 
-    def forward(
-        self,
-        tokens: Tensor,
-        mask: Tensor | None = None,
-        visible: Tensor | None = None,
-        pause: Pause | None = None,
-    ) -> Tensor:
-        """Return the final embeddings of all tokens (B, T, d); arguments as in EncoderLayer."""
+    def forward(self, tokens: Tensor, view: View = EVERYTHING) -> Tensor:
+        """Return the final embeddings of all tokens (B, T, d)."""
         for layer in self.layers:
-            tokens = layer(tokens, mask, visible, pause)
+            tokens = layer(tokens, view)
         return tokens
 
 
@@ -187,27 +184,31 @@ class PaperDecoder(nn.Module):
 class ReleasedDecoder(nn.Module):
     """A glimpse (attention from the graph to the candidates), then clipped logits from it."""
 
-    def __init__(self, config: NetworkConfig) -> None:
+    def __init__(self, config: NetworkConfig, clip: float = CLIP) -> None:
         super().__init__()
-        self.heads = config.heads
+        self.heads, self.clip, self.scale = config.heads, clip, 1.0 / math.sqrt(config.dim)
         self.project_graph = nn.Linear(config.dim, config.dim, bias=False)
         self.project_nodes = nn.Linear(config.dim, 3 * config.dim, bias=False)
         self.project_out = nn.Linear(config.dim, config.dim, bias=False)
-        self.scale = 1.0 / math.sqrt(config.dim)
 
     def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
         """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
-        batch, _, dim = nodes.shape
-        key, value, logit_key = self.project_nodes(nodes).chunk(3, dim=2)
-        split = (batch, -1, self.heads, dim // self.heads)
-        glimpse = functional.scaled_dot_product_attention(
-            self.project_graph(graph).view(split).transpose(1, 2),
-            key.reshape(split).transpose(1, 2),
-            value.reshape(split).transpose(1, 2),
-            attn_mask=None if mask is None else _attendable(mask),
-        )
-        query = self.project_out(glimpse.transpose(1, 2).reshape(batch, dim))
-        return CLIP * torch.tanh(torch.bmm(logit_key, query[:, :, None])[:, :, 0] * self.scale)
+        key, value, target = self.project_nodes(nodes).chunk(3, dim=2)
+        hide = None if mask is None else _attendable(mask)
+        query = self.project_graph(graph)[:, None]
+        seen = self.glimpse(query, self.split(key), self.split(value), hide)
+        return self.clip * torch.tanh(torch.bmm(target, seen.transpose(1, 2))[:, :, 0] * self.scale)
+
+    def split(self, tokens: Tensor) -> Tensor:
+        """Return tokens (B, T, d) by heads: (B, heads, T, d / heads)."""
+        return tokens.reshape(*tokens.shape[:2], self.heads, -1).transpose(1, 2)
+
+    def glimpse(self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> Tensor:
+        """Return what queries (B, S, d) find among split keys and values, as (B, S, d)."""
+        query = self.split(query).to(key.dtype)
+        found = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
+        seen: Tensor = self.project_out(found.transpose(1, 2).flatten(2))
+        return seen
 
 
 class Policy(nn.Module):
@@ -239,7 +240,7 @@ class Policy(nn.Module):
         real = torch.arange(size, device=points.device) < count[:, None]
         mask = torch.cat((real, candidates.mask), dim=1)
         visible = None if candidates.full else _attendable(mask)
-        tokens = self.encoder(tokens, self._counted(mask, candidates), visible, pause)
+        tokens = self.encoder(tokens, View(self._counted(mask, candidates), visible, pause))
         nodes = tokens[:, size:]
         if self.config.decoder == "paper":
             graph = _mean(tokens[:, :size], real, candidates.full)
@@ -247,7 +248,7 @@ class Policy(nn.Module):
             graph = _mean(tokens, mask, candidates.full)
         hide = None if candidates.full else candidates.mask
         with _whole_precision(points):
-            logits: Tensor = self.decoder(_at_least_32(graph), _at_least_32(nodes), hide)
+            logits: Tensor = self.decoder(at_least_32(graph), at_least_32(nodes), hide)
         if hide is None:
             return logits.log_softmax(dim=1)
         likelihood = logits.masked_fill(~hide, _HIDDEN_LOGIT).log_softmax(dim=1)
@@ -276,10 +277,7 @@ def edge_features(points: Tensor, candidates: Candidates) -> Tensor:
 
     Candidates of no edge (a grid's) have zeros.
     """
-    batch, number = candidates.ends.shape[:2]
-    flat = candidates.ends.clamp(min=0).reshape(batch, -1, 1).expand(-1, -1, 2)
-    ends = points.gather(1, flat).view(batch, number, 2, 2)
-    first, second = ends[:, :, 0], ends[:, :, 1]
+    first, second = pair_ends(points, candidates.ends.clamp(min=0))
     features = torch.cat((candidates.points - 0.5 * (first + second), second - first), dim=2)
     return features.masked_fill(candidates.ends[:, :, :1] < 0, 0.0)
 
@@ -288,7 +286,8 @@ def _whole_precision(tensor: Tensor) -> torch.autocast:
     return torch.autocast(tensor.device.type, enabled=False)
 
 
-def _at_least_32(tensor: Tensor) -> Tensor:
+def at_least_32(tensor: Tensor) -> Tensor:
+    """Return a tensor of 16 bits as one of 32, others as they are."""
     return tensor.float() if tensor.dtype.itemsize < 4 else tensor
 
 

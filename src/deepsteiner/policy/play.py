@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,6 +33,9 @@ TOKENS_AT_ONCE = {"cpu": 1 << 15, "cuda": 1 << 20}
 # Instances inside the unit square with a longer side of at least this are seen as they are.
 SMALLEST_SIDE = 0.5
 
+# Shifts (B, 2) and units (B,) of the frames that instances are given in.
+_Frames = tuple[FloatArray, FloatArray]
+
 
 class _OutOfTimeError(Exception):
     """Raised inside the network when time is up."""
@@ -40,14 +43,13 @@ class _OutOfTimeError(Exception):
 
 def play_one(run: Run, options: PlayOptions) -> Tree:
     """Run the policy on one instance."""
-    points, shift, unit = run.points[None], run.frame.shift[None], np.array([run.frame.unit])
-    box = _Box.of(points, shift, unit, options.normalize)
-    game = _game(points, box, [run.seed], options, run.device)
+    frames = run.frame.shift[None], np.array([run.frame.unit])
+    game = _Game.of(run.points[None], frames, [run.seed], options, run.device)
     start = game.player.rules.reset(game.points)
     state = _decode_watched(game, start, options, run.monitor)
     steps = int(state.steps[0])
     added = state.points[0, start.width : start.width + steps]
-    steiner = box.back(added.cpu().numpy(), np.zeros(steps, dtype=np.int64))
+    steiner = game.back(added)
     if run.trace is not None:
         run.trace.extend(_trace(game, start, added, run))
     nodes = np.concatenate((run.points, steiner))
@@ -61,10 +63,10 @@ def play_one(run: Run, options: PlayOptions) -> Tree:
 
 def play_batch(batch: Batch, options: PlayOptions) -> BatchTrees:
     """Run the policy on many instances of one size."""
-    count, n = batch.points.shape[:2]
-    units = np.ldexp(1.0, -batch.exponents.astype(np.int32))
-    box = _Box.of(batch.points, batch.shifts, units, options.normalize)
-    game = _game(batch.points, box, batch.seeds.tolist(), options, batch.device)
+    points = batch.points
+    count, n = points.shape[:2]
+    frames = batch.shifts, np.ldexp(1.0, -batch.exponents.astype(np.int32))
+    game = _Game.of(points, frames, batch.seeds.tolist(), options, batch.device)
     copies = {"greedy": 1, "sample": options.samples, "beam": options.beam}[options.decode]
     copies *= decoding.IMAGES if options.augment else 1
     rows = max(1, TOKENS_AT_ONCE[batch.device] // (_tokens(game.player, n) * copies))
@@ -74,86 +76,76 @@ def play_batch(batch: Batch, options: PlayOptions) -> BatchTrees:
         start = game.player.rules.reset(game.points[some])
         state = _decode(game.player, start, options, game.seeds[some])
         sizes[some] = state.count.cpu().numpy()
-        steiner[some, : n - 2] = state.points[:, n:].cpu().numpy()
-    owner = np.repeat(np.arange(count), n)
-    steiner = box.back(steiner.reshape(-1, 2), owner).reshape(count, n, 2)
-    return _trees(batch.points, sizes, steiner, options.refine)
-
-
-def _trees(points: FloatArray, sizes: Any, steiner: FloatArray, refined: bool) -> BatchTrees:
-    """Build the spanning trees over terminals and Steiner points, grouped by size."""
-    count, n = points.shape[:2]
+        steiner[some, : n - 2] = game.back(state.points[:, n:], some)
     edges = np.zeros((count, 2 * n, 2), dtype=np.int64)
     for size in np.unique(sizes):
-        rows = np.flatnonzero(sizes == size)
-        nodes = np.concatenate((points[rows], steiner[rows, : size - n]), axis=1)
-        edges[rows, : size - 1] = mst_batch(nodes)
+        own = np.flatnonzero(sizes == size)
+        nodes = np.concatenate((points[own], steiner[own, : size - n]), axis=1)
+        edges[own, : size - 1] = mst_batch(nodes)
     packed = pack(n, sizes, steiner, edges)
-    if not refined:
+    if not options.refine:
         return packed
     return BatchTrees(*refine_batch(points, packed.steiner_start, packed.steiner, packed.edges))
 
 
 @dataclass(frozen=True)
-class _Box:
-    """The map from each instance's frame to the model's coordinates: (p - offset) * scale."""
+class _Game:
+    """A model ready to play, points (B, n, 2) in its box, and a seed for each instance.
 
-    offset: FloatArray
-    scale: FloatArray
-
-    @classmethod
-    def of(cls, points: FloatArray, shifts: FloatArray, units: FloatArray, normalize: bool) -> _Box:
-        """Return the maps to the user's coordinates, or to the unit square where those are odd.
-
-        `shifts` (B, 2) and `units` (B,) are those of the frames. In the second case the longer
-        side fills the unit square and the shorter one is centred in it.
-        """
-        scale, offset = units, -shifts / units[:, None]
-        if not normalize:
-            return cls(offset, scale)
-        low, high = points.min(axis=1), points.max(axis=1)
-        side = (high - low).max(axis=1)
-        user_low, user_high = (low - offset) * scale[:, None], (high - offset) * scale[:, None]
-        fits = (user_low >= 0.0).all(axis=1) & (user_high <= 1.0).all(axis=1)
-        fits &= side * scale >= SMALLEST_SIDE
-        middle = 0.5 * (low + high) - 0.5 * side[:, None]
-        return cls(np.where(fits[:, None], offset, middle), np.where(fits, scale, 1.0 / side))
-
-    def into(self, points: FloatArray) -> FloatArray:
-        """Map the instances' points (B, n, 2) into the box."""
-        return (points - self.offset[:, None]) * self.scale[:, None, None]
-
-    def back(self, points: FloatArray, owner: Any) -> FloatArray:
-        """Map points (N, 2) of the instances `owner` (N,) back to their frames."""
-        framed: FloatArray = points / self.scale[owner, None] + self.offset[owner]
-        return framed
-
-
-class _Game(NamedTuple):
-    """A model ready to play, the points (B, n, 2) in its box, and a seed for each instance."""
+    `offset` (B, 2) and `scale` (B,) map the frames to the box: (p - offset) * scale.
+    """
 
     player: Player
-    box: _Box
+    offset: FloatArray
+    scale: FloatArray
     points: Tensor
     seeds: list[int]
 
+    @classmethod
+    def of(
+        cls, points: FloatArray, frames: _Frames, seeds: list[int], options: PlayOptions, on: Place
+    ) -> _Game:
+        """Set up the games of instances (B, n, 2), given in these frames, on a device."""
+        player, n = _player(options, on), points.shape[1]
+        tokens = _tokens(player, n)
+        if tokens > TOKEN_LIMIT:
+            raise PointsError(
+                f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
+                f"{n} distinct points would come to {tokens}; method 'local' takes any number"
+            )
+        shifts, scale = frames
+        offset = -shifts / scale[:, None]
+        if options.normalize:
+            offset, scale = _normalized(points, offset, scale)
+        if options.decode == "sample":
+            # Every instance has its own stream, so that its batch mates do not matter.
+            seeds = [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
+        inside = np.ascontiguousarray((points - offset[:, None]) * scale[:, None, None])
+        return cls(player, offset, scale, torch.from_numpy(inside).to(on), seeds)
 
-def _game(
-    points: FloatArray, box: _Box, seeds: list[int], options: PlayOptions, device: Place
-) -> _Game:
-    player = _player(options, device)
-    n = points.shape[1]
-    tokens = _tokens(player, n)
-    if tokens > TOKEN_LIMIT:
-        raise PointsError(
-            f"method 'policy' takes at most {TOKEN_LIMIT} tokens (points and candidates), and "
-            f"{n} distinct points would come to {tokens}; method 'local' takes any number"
-        )
-    if options.decode == "sample":
-        # Every instance has its own stream, so that its batch mates do not matter.
-        seeds = [instance_seed(own, seed) for own, seed in zip(points, seeds, strict=True)]
-    inside = torch.from_numpy(np.ascontiguousarray(box.into(points)))
-    return _Game(player, box, inside.to(device), seeds)
+    def back(self, points: Tensor, some: slice | int = 0) -> FloatArray:
+        """Map points of some instances, or of one, back to their frames."""
+        scale, offset = self.scale[some], self.offset[some]
+        if isinstance(some, slice):
+            scale, offset = scale[:, None, None], offset[:, None]
+        framed: FloatArray = points.cpu().numpy() / scale + offset
+        return framed
+
+
+def _normalized(
+    points: FloatArray, offset: FloatArray, scale: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return offset and scale of the user's coordinates, or to the unit square where they are odd.
+
+    In the second case the longer side fills the unit square and the shorter one is centred in it.
+    """
+    low, high = points.min(axis=1), points.max(axis=1)
+    side = (high - low).max(axis=1)
+    user_low, user_high = (low - offset) * scale[:, None], (high - offset) * scale[:, None]
+    fits = (user_low >= 0.0).all(axis=1) & (user_high <= 1.0).all(axis=1)
+    fits &= side * scale >= SMALLEST_SIDE
+    middle = 0.5 * (low + high) - 0.5 * side[:, None]
+    return np.where(fits[:, None], offset, middle), np.where(fits, scale, 1.0 / side)
 
 
 def _decode(player: Player, state: State, options: PlayOptions, seeds: list[int]) -> State:
@@ -193,7 +185,7 @@ def _decode_watched(game: _Game, start: State, options: PlayOptions, monitor: Mo
     The network pauses to look at the clock, so a step of a large instance can be broken off.
     """
     best, total, position = start, start.width - 2, 0
-    scale = float(game.box.scale[0])
+    scale = float(game.scale[0])
 
     def go_on() -> bool:
         return monitor.report("policy", position, total, float(best.length[0]) / scale)
@@ -218,9 +210,8 @@ def _trace(game: _Game, start: State, added: Tensor, run: Run) -> list[dict[str,
     """Return the steps to the tree as JSON-able records, in the user's coordinates."""
 
     def users(points: Tensor) -> list[list[float]]:
-        array = points.cpu().numpy()
-        framed = game.box.back(array, np.zeros(len(array), dtype=np.int64))
-        return [[float(x), float(y)] for x, y in run.frame.back(framed)]
+        rows: list[list[float]] = run.frame.back(game.back(points)).tolist()
+        return rows
 
     records = []
     nodes = start.points[0, : start.width].cpu().numpy()
@@ -231,9 +222,9 @@ def _trace(game: _Game, start: State, added: Tensor, run: Run) -> list[dict[str,
         records.append(
             {
                 "candidates": users(found.points[0]),
-                "probabilities": [float(p) for p in scores.exp().cpu()],
+                "probabilities": scores.exp().tolist(),
                 "chosen": users(chosen)[0],
-                "length": length / float(game.box.scale[0]) * run.frame.unit,
+                "length": length / float(game.scale[0]) * run.frame.unit,
                 "kept": number < len(added),
             }
         )

@@ -14,13 +14,15 @@ from .environment import Environment, State
 from .network import Pause
 from .sampling import autocast, choose
 from .settings import CandidateSpec, Criterion
-from .training.group import Group
+from .training.group import ALONE, Group
 from .training.instances import Padded
 
 # Rows of log-probabilities, which rows they are, and the step's number in; choices out.
 Chooser = Callable[[Tensor, Tensor, int], Tensor]
 # Called before every step with its number and the trees so far; False ends the search.
 Report = Callable[[int, State], bool]
+# Whether to take the step of this number.
+GoOn = Callable[[int], bool]
 
 
 @dataclass(frozen=True)
@@ -84,12 +86,12 @@ class Turn(NamedTuple):
     after: State
 
 
+def _always(step: int) -> bool:
+    return True
+
+
 def turns(
-    player: Player,
-    state: State,
-    pick: Chooser,
-    group: Group | None = None,
-    go_on: Callable[[int], bool] = lambda step: True,
+    player: Player, state: State, pick: Chooser, group: Group = ALONE, go_on: GoOn = _always
 ) -> Iterator[Turn]:
     """Play to the end, or until `go_on` answers no to the number of the next step.
 
@@ -100,7 +102,7 @@ def turns(
     rules = player.rules
     rows = torch.arange(len(state.count), device=state.count.device)
     for step in range(rules.most_steps(state.width)):
-        if group is not None and group.world > 1:
+        if group.world > 1:
             if not bool(group.mean(state.active.any().to(state.length.dtype))):
                 return
         elif not state.dense:
@@ -117,7 +119,7 @@ def turns(
 
 
 def play(
-    player: Player, instances: Padded, draws: Tensor | None = None, group: Group | None = None
+    player: Player, instances: Padded, draws: Tensor | None = None, group: Group = ALONE
 ) -> tuple[Tensor, Tensor]:
     """Return the final lengths (B,) and the log-likelihoods (B,) of the steps taken.
 

@@ -6,10 +6,10 @@ The first two are tables of a training configuration and sections of a model's d
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from ..core.errors import OptionError
-from ..core.options import describe, option
+from ..core.options import check_fields, option
 from ..geometry.candidates import CandidateKind, Extent
 
 # The paper's three, and Algorithm 1 itself: the length that counts in the end.
@@ -28,7 +28,7 @@ class CandidateSpec:
     extent: Extent = option("unit", "what the grid covers")
 
     def __post_init__(self) -> None:
-        _check_fields(self, "candidate")
+        check_fields(self, "candidate")
 
     def number(self, size: int) -> int:
         """Return how many candidates `size` points have."""
@@ -74,24 +74,8 @@ class NetworkConfig:
     decoder: Literal["paper", "released"] = option("paper", "the decoder as printed or as released")
 
     def __post_init__(self) -> None:
-        _check_fields(self, "network")
+        check_fields(self, "network")
         if self.dim % self.heads:
             raise OptionError(
                 f"network.dim must be a multiple of network.heads, got {self.dim} and {self.heads}"
             )
-
-
-def _check_fields(settings: Any, name: str) -> None:
-    """Refuse words that are not among a field's choices, and numbers out of its range."""
-    for info in describe(type(settings)):
-        value = getattr(settings, info.name)
-        low, high = info.minimum, info.maximum
-        if info.choices is not None:
-            fits, accepted = value in info.choices, f"one of {', '.join(info.choices)}"
-        else:
-            whole = isinstance(value, int) and not isinstance(value, bool)
-            fits = whole and (low is None or value >= low) and (high is None or value <= high)
-            limits = f"of at least {low}" if high is None else f"from {low} to {high}"
-            accepted = f"an integer {limits}"
-        if not fits:
-            raise OptionError(f"{name} {info.name} must be {accepted}, got {value!r}")

@@ -105,13 +105,8 @@ def lookahead(
             return savings_cuda(points, count, heaviest, candidates, mask)
     heaviest = bottlenecks(edges, weights)
     rows = max(1, _CHUNK_ELEMENTS // max(1, candidates.shape[1] * points.shape[1]))
-    parts = []
-    for first in range(0, max(len(points), 1), rows):
-        some = slice(first, first + rows)
-        parts.append(
-            savings(points[some], count[some], heaviest[some], candidates[some], mask[some])
-        )
-    return torch.cat(parts)
+    chunks = (torch.split(one, rows) for one in (points, count, heaviest, candidates, mask))
+    return torch.cat([savings(*chunk) for chunk in zip(*chunks, strict=True)])
 
 
 def savings(

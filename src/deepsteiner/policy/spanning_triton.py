@@ -120,17 +120,9 @@ def prim_cuda(points: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
     edges = torch.empty((batch, size - 1, 2), dtype=torch.int64, device=points.device)
     weights = torch.empty((batch, size - 1), dtype=points.dtype, device=points.device)
     if batch and size > 1:
-        slots = _slots(size)
-        _prim_kernel[(batch,)](
-            points,
-            count.contiguous(),
-            edges,
-            weights,
-            points.stride(0),
-            size,
-            SLOTS=slots,
-            num_warps=max(1, min(8, slots // 64)),
-        )
+        slots, stride = _slots(size), points.stride(0)
+        launch = {"SLOTS": slots, "num_warps": max(1, min(8, slots // 64))}
+        _prim_kernel[(batch,)](points, count.contiguous(), edges, weights, stride, size, **launch)
     return edges, weights
 
 
@@ -140,17 +132,9 @@ def bottlenecks_cuda(edges: Tensor, weights: Tensor) -> Tensor:
     edges, weights = _rows_contiguous(edges), _rows_contiguous(weights)
     heaviest = torch.empty((batch, size, size), dtype=weights.dtype, device=edges.device)
     if batch:
-        slots = _slots(size)
-        _bottleneck_kernel[(batch,)](
-            edges,
-            weights,
-            heaviest,
-            edges.stride(0),
-            weights.stride(0),
-            size,
-            SLOTS=slots,
-            num_warps=max(1, min(8, slots * slots // 512)),
-        )
+        slots, strides = _slots(size), (edges.stride(0), weights.stride(0))
+        launch = {"SLOTS": slots, "num_warps": max(1, min(8, slots * slots // 512))}
+        _bottleneck_kernel[(batch,)](edges, weights, heaviest, *strides, size, **launch)
     return heaviest
 
 
@@ -165,20 +149,10 @@ def savings_cuda(
     if batch and number:
         slots = _slots(size)
         block = max(_SMALLEST_BLOCK, _TILE // slots)
-        _savings_kernel[(batch, triton.cdiv(number, block))](
-            points,
-            count.contiguous(),
-            heaviest,
-            candidates.contiguous(),
-            mask.contiguous().view(torch.uint8),
-            saved,
-            points.stride(0),
-            size,
-            number,
-            SLOTS=slots,
-            BLOCK=block,
-            num_warps=4,
-        )
+        given = (candidates.contiguous(), mask.contiguous().view(torch.uint8))
+        tree, sizes = (points, count.contiguous(), heaviest), (points.stride(0), size, number)
+        launch = {"SLOTS": slots, "BLOCK": block, "num_warps": 4}
+        _savings_kernel[(batch, triton.cdiv(number, block))](*tree, *given, saved, *sizes, **launch)
     return saved
 
 

@@ -6,7 +6,7 @@ then goes through the network in one pass.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -51,12 +51,32 @@ def forward_on(name: Place, weights: Weights, at_once: int | None = None) -> For
     return forward
 
 
+def joined(slices: Sequence[Described]) -> Described:
+    """Return what the network sees of consecutive slices of a list as that of the whole list."""
+    from .network_kernels import Described
+
+    counts = np.concatenate([np.diff(one.begin) for one in slices])
+    return Described(
+        np.concatenate([one.features for one in slices]),
+        np.concatenate(([0], np.cumsum(counts))),
+        np.concatenate([one.links for one in slices]),
+    )
+
+
+def numbered_through(lists: Sequence[Described]) -> Described:
+    """Return several lists as one: trees of later ones come after those of earlier ones."""
+    from .network_kernels import STRIDE
+
+    first = np.cumsum([0, *(len(one.features) for one in lists[:-1])])
+    pairs = zip(lists, first, strict=True)
+    return joined([one._replace(links=one.links + STRIDE * at) for one, at in pairs])
+
+
 class ScoredLists:
     """The lists of a batch, scored together: made on all threads, one pass of the network."""
 
     def __init__(self, points: FloatArray, largest: int, forward: Forward) -> None:
         from ..fst.enumerate.nearby.small_listing_kernels import list_grown
-        from .network import joined
         from .network_kernels import described
 
         lists: list[Any] = [None] * len(points)
@@ -68,7 +88,7 @@ class ScoredLists:
                 seen[b] = described(lists[b], True)
 
         share(len(points), list_some)
-        self._lists, self._logits = lists, forward(joined(seen))
+        self._lists, self._logits = lists, forward(numbered_through(seen))
         self._first = np.cumsum([0, *(len(one.length) for one in lists)])
 
     def __getitem__(self, b: int) -> tuple[TreeList, Array]:

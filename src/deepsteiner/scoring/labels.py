@@ -75,7 +75,12 @@ def _tight(n: int, count: int, seed: int, split: datasets.Split) -> Iterator[Flo
 
 
 def proven(solutions: Iterable[Solution]) -> list[Label]:
-    """Return the solutions that were proven to be shortest trees."""
+    """Return the solutions that were proven to be shortest trees.
+
+    >>> import deepsteiner as ds
+    >>> [len(label.points) for label in proven([ds.solve([[0, 0], [1, 0], [0, 1]], "exact")])]
+    [3]
+    """
     return [
         Label(solution.terminals, solution.steiner_points, solution.edges)
         for solution in solutions
@@ -86,7 +91,17 @@ def proven(solutions: Iterable[Solution]) -> list[Label]:
 def save_labels(
     path: str | os.PathLike[str], labels: Sequence[Label], source: str = "unknown"
 ) -> None:
-    """Write a label file."""
+    """Write a label file.
+
+    Parameters
+    ----------
+    path : path
+        Where to write, ending in .npz.
+    labels : sequence of Label
+        Instances with their shortest trees.
+    source : str
+        How the instances were drawn: kind, count, seed and split.
+    """
     with atomic_write(path, "wb") as stream:
         np.savez_compressed(
             stream,
@@ -116,23 +131,21 @@ def kinds_of(path: str | os.PathLike[str], labels: Sequence[Label]) -> list[str]
 
 
 def load_labels(path: str | os.PathLike[str]) -> list[Label]:
-    """Read a label file."""
+    """Read a label file.
+
+    Raises
+    ------
+    FormatError
+        If it lacks an array, or its arrays do not fit its sizes.
+    """
     names = ("points", "sizes", "steiner", "steiner_sizes", "edges")
     found = Archive(read_source(path)).read(*names)
     missing = [name for name in names if name not in found]
     if missing:
         raise FormatError(f"{os.fspath(path)} is no label file: it has no array {missing[0]!r}")
     points, sizes, steiner, more, edges = (np.array(found[name]) for name in names)
-    at = np.concatenate(([0], np.cumsum(sizes)))
-    on = np.concatenate(([0], np.cumsum(more)))
-    links = np.concatenate(([0], np.cumsum(sizes + more - 1)))
-    if (at[-1], on[-1], links[-1]) != (len(points), len(steiner), len(edges)):
+    parts = ((points, sizes), (steiner, more), (edges.astype(np.int64), sizes + more - 1))
+    if any(np.sum(each) != len(array) for array, each in parts):
         raise FormatError(f"{os.fspath(path)} is damaged: its arrays do not fit its sizes")
-    return [
-        Label(
-            points[at[i] : at[i + 1]],
-            steiner[on[i] : on[i + 1]],
-            edges[links[i] : links[i + 1]].astype(np.int64),
-        )
-        for i in range(len(sizes))
-    ]
+    rows = (np.split(array, np.cumsum(each)[:-1]) for array, each in parts)
+    return [Label(*row) for row in zip(*rows, strict=True)]

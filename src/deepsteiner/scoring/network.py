@@ -7,7 +7,6 @@ twin this is.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
@@ -16,7 +15,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from ..core.points import Array
 from .network_kernels import FEATURES, RELATIONS, STRIDE, Described
 from .vector_kernels import WIDTH
 from .weights import Weights
@@ -118,15 +116,3 @@ def _heard(graph: ListGraph, state: Tensor, first: int, last: int, low: int, hig
     told = state[graph.source[low:high]]
     sums = torch.segment_reduce(told, "sum", offsets=offsets, axis=0, initial=0.0)
     return sums.reshape(last - first, -1)
-
-
-def joined(lists: Sequence[Described]) -> Described:
-    """Return several lists as one whose trees are numbered through."""
-    first = np.cumsum([0, *(len(one.features) for one in lists)])
-    counts = np.concatenate([np.diff(one.begin) for one in lists])
-    links: list[Array] = [one.links + STRIDE * at for one, at in zip(lists, first, strict=False)]
-    return Described(
-        np.concatenate([one.features for one in lists]),
-        np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate(links),
-    )

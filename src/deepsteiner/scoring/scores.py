@@ -20,7 +20,7 @@ from ..fst.trees import FullTrees
 from ..run.monitor import Report
 from ..run.threads import Workers
 from ..run.watch import Watch
-from .device_network import Forward
+from .device_network import Forward, joined
 from .weights import Weights, load_weights
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class NetworkScore:
         """Leave out unlikely trees, but no spanning-tree edge."""
         from .small_instance_kernels import CROWDED
 
-        logits = score_list(trees, self.weights, workers, report, watch, self.forward)
+        logits = self.logits(trees, workers, report, watch)
         if logits is None:
             return Weighed(trees)
         if len(trees) > CROWDED * len(trees.points):
@@ -108,98 +108,66 @@ class NetworkScore:
         picked = first_choice(trees, workers, report, watch, likely)
         return watch.wait("list", lambda: thinned(trees, logits, picked, self.drop))
 
+    def logits(
+        self, listing: FullTrees, workers: Workers, report: Report, watch: Watch
+    ) -> Array | None:
+        """Return a logit for every tree of a list, or None where `report` says no."""
+        from . import network_kernels as kernels
 
-def score_list(
-    listing: FullTrees,
-    weights: Weights,
-    workers: Workers,
-    report: Report,
-    watch: Watch,
-    forward: Forward | None = None,
-) -> Array | None:
-    """Return a logit for every tree of a list, or None where `report` says no.
-
-    `forward` is the network elsewhere, on the whole list at once; without it, it runs here.
-    """
-    from . import network_kernels as kernels
-
-    states, parts = _described(listing, weights, workers, report, watch, forward)
-    if sum(last - first for first, last, _ in parts) < len(listing):
-        return None
-    if forward is not None:
-        return watch.wait("network", lambda: forward(_joined(parts)))
-    for number in range(len(weights.own)):
-        after = np.empty_like(states)
-
-        def update(low: int, high: int, states: Any = states, after: Any = after) -> None:
-            for first, last, (_, begin, links) in parts[low:high]:
-                kernels.next_states(begin, links, weights, number, states, after, first, last)  # noqa: B023
-
-        done = 0
-
-        def hear(phase: str, now: int, total: int) -> bool:
-            nonlocal done
-            done = now
-            return report(phase, now, total)
-
-        workers.map(update, len(parts), 1, hear, f"round {number + 1}")
-        if done < len(parts):
+        weights, forward = self.weights, self.forward
+        states, parts = self._described(listing, workers, report, watch)
+        if sum(last - first for first, last, _ in parts) < len(listing):
             return None
-        states = after
-    logits: Array = kernels.last_logits(states, weights)
-    return logits
+        if forward is not None:
+            return watch.wait("network", lambda: forward(joined([one for *_, one in parts])))
+        for number in range(len(weights.own)):
+            after = np.empty_like(states)
 
+            def update(low: int, high: int, states: Any = states, after: Any = after) -> int:
+                for first, last, (_, begin, links) in parts[low:high]:
+                    kernels.next_states(begin, links, weights, number, states, after, first, last)  # noqa: B023
+                return high - low
 
-def _described(
-    listing: FullTrees,
-    weights: Weights,
-    workers: Workers,
-    report: Report,
-    watch: Watch,
-    forward: Forward | None,
-) -> tuple[Array, list[tuple[int, int, Described]]]:
-    """Return the trees' first states, and by slices (first, last, what the network sees).
+            if sum(workers.map(update, len(parts), 1, report, f"round {number + 1}")) < len(parts):
+                return None
+            states = after
+        logits: Array = kernels.last_logits(states, weights)
+        return logits
 
-    Slices are missing where `report` says no. What only this needs is most of the memory so far.
-    """
-    from . import network_kernels as kernels
-    from .vector_kernels import WIDTH
+    def _described(
+        self, listing: FullTrees, workers: Workers, report: Report, watch: Watch
+    ) -> tuple[Array, list[tuple[int, int, Described]]]:
+        """Return the trees' first states, and by slices (first, last, what the network sees).
 
-    m, trees = len(listing), _as_list(listing)
-    seen = watch.wait("relations", lambda: kernels.view(trees))
-    states = np.zeros((m, WIDTH), dtype=np.float32)
-    scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
+        Slices are missing where `report` says no. What only this needs is most of the memory so
+        far.
+        """
+        from . import network_kernels as kernels
+        from .vector_kernels import WIDTH
 
-    def begin(first: int, last: int) -> tuple[int, int, Described]:
-        rows = kernels.features(trees, seen, first, last)
-        if forward is None:
-            kernels.first_states(rows, weights, states, first)
-            rows = rows[:0].copy()  # a view would keep all of them
-        if len(weights.own) == 0:
-            nothing = np.zeros(last - first + 1, dtype=np.int64)
-            return first, last, kernels.Described(rows, nothing, nothing[:0])
-        links = kernels.relations(trees, seen, scratch(), first, last)
-        return first, last, kernels.Described(rows, *links)
+        m, trees = len(listing), _as_list(listing)
+        seen = watch.wait("relations", lambda: kernels.view(trees))
+        states = np.zeros((m, WIDTH), dtype=np.float32)
+        scratch = workers.scratch(lambda: np.full(m, -1, dtype=np.int64))
 
-    return states, workers.map(begin, m, 2 * SLICE, report, "features")
+        def begin(first: int, last: int) -> tuple[int, int, Described]:
+            rows = kernels.features(trees, seen, first, last)
+            if self.forward is None:
+                kernels.first_states(rows, self.weights, states, first)
+                rows = rows[:0].copy()  # a view would keep all of them
+            if len(self.weights.own) == 0:
+                nothing = np.zeros(last - first + 1, dtype=np.int64)
+                return first, last, kernels.Described(rows, nothing, nothing[:0])
+            links = kernels.relations(trees, seen, scratch(), first, last)
+            return first, last, kernels.Described(rows, *links)
+
+        return states, workers.map(begin, m, 2 * SLICE, report, "features")
 
 
 def _as_list(listing: FullTrees) -> TreeList:
     """Return a list as kernels take it."""
     return TreeList(
         listing.points, listing.start, listing.terminals, listing.length, listing.steiner
-    )
-
-
-def _joined(parts: list[tuple[int, int, Described]]) -> Described:
-    """Return what the network sees of consecutive slices as that of the whole list."""
-    from .network_kernels import Described
-
-    counts = np.concatenate([np.diff(one.begin) for _, _, one in parts])
-    return Described(
-        np.concatenate([one.features for _, _, one in parts]),
-        np.concatenate(([0], np.cumsum(counts))),
-        np.concatenate([one.links for _, _, one in parts]),
     )
 
 

@@ -100,10 +100,7 @@ def keep_likely(trees: TreeList, logits: Array, saved: Savings, drop: float) -> 
 @njit(cache=True, nogil=True)
 def likely_order(logits: Array) -> Array:
     """Return the trees by falling logit."""
-    keys = np.empty(logits.size)
-    for f in range(logits.size):
-        keys[f] = -logits[f]
-    return sorted_order(keys)
+    return sorted_order(-logits.astype(np.float64))
 
 
 @njit(cache=True, nogil=True)

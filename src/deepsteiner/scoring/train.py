@@ -13,10 +13,10 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -24,9 +24,10 @@ from safetensors.torch import save as save_tensors
 from torch import nn
 
 from ..core.points import Array, Frame
-from ..io.atomic import atomic_write
+from ..io.model_folders import write_model
+from .device_network import numbered_through
 from .labels import MIXTURE, Label, kinds_of, load_labels, source_of
-from .network import ROUNDS, ListGraph, ListNetwork, joined
+from .network import ROUNDS, ListGraph, ListNetwork
 from .network_kernels import FEATURES, RELATIONS, Described
 from .vector_kernels import WIDTH
 
@@ -54,16 +55,12 @@ class Part:
 
     def of(self, path: str) -> list[Label]:
         """Return the labels of a file that belong to this part."""
-        labels = load_labels(path)
-        if self.without:
-            kinds = kinds_of(path, labels)
-            labels = [
-                label for label, kind in zip(labels, kinds, strict=True) if kind not in self.without
-            ]
+        labels, most = load_labels(path), self.most_points
+        kinds = kinds_of(path, labels) if self.without else [""] * len(labels)
         return [
             label
-            for label in labels
-            if self.most_points is None or len(label.points) <= self.most_points
+            for label, kind in zip(labels, kinds, strict=True)
+            if kind not in self.without and (most is None or len(label.points) <= most)
         ]
 
 
@@ -119,14 +116,10 @@ def lessons_of(labels: Sequence[Label]) -> list[Lesson]:
 def _joined(parts: Sequence[tuple[Described, Array]]) -> Lesson:
     lists, chosen = zip(*parts, strict=True)
     labels = torch.as_tensor(np.concatenate(chosen), dtype=torch.float32)
-    return Lesson(ListGraph.of(joined(lists)), labels)
+    return Lesson(ListGraph.of(numbered_through(lists)), labels)
 
 
-def train(
-    lessons: Sequence[Lesson],
-    settings: Settings,
-    on_epoch: Callable[[int, float], None] | None = None,
-) -> ListNetwork:
+def train(lessons: Sequence[Lesson], settings: Settings) -> ListNetwork:
     """Return a network trained on the lessons; the same on every run with one thread."""
     torch.manual_seed(settings.seed)
     network = ListNetwork(settings.rounds)
@@ -134,6 +127,7 @@ def train(
     optimiser = torch.optim.Adam(network.parameters(), lr=settings.rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, settings.rate, total_steps=steps + 1)
     order = np.random.default_rng(settings.seed)
+    began = time.perf_counter()
     for epoch in range(settings.epochs):
         total = 0.0
         for index in order.permutation(len(lessons)):
@@ -145,8 +139,8 @@ def train(
             optimiser.step()
             schedule.step()
             total += loss.item()
-        if on_epoch is not None:
-            on_epoch(epoch, total / len(lessons))
+        spent = time.perf_counter() - began
+        print(f"epoch {epoch + 1}: loss {total / len(lessons):.4f}, {spent:.0f} s", flush=True)
     return network
 
 
@@ -168,22 +162,6 @@ def evaluate(network: ListNetwork, lessons: Sequence[Lesson]) -> dict[str, float
     return facts
 
 
-def save(folder: Path, network: ListNetwork, facts: dict[str, object], card: str) -> None:
-    """Write weights, description and card."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tensors = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
-    shape = {"features": FEATURES, "relations": RELATIONS, "width": WIDTH}
-    description = {"format": 1, **shape, "rounds": len(network.own), **facts}
-    contents = {
-        "weights.safetensors": save_tensors(tensors),
-        "neural.json": (json.dumps(description, indent=2) + "\n").encode(),
-        "card.md": card.encode(),
-    }
-    for name, content in contents.items():
-        with atomic_write(folder / name, "wb") as stream:
-            stream.write(content)
-
-
 def generation_of(path: str) -> list[str]:
     """Return the command that made a label file, where the file says so."""
     match source_of(path).split():
@@ -193,38 +171,31 @@ def generation_of(path: str) -> list[str]:
     return []
 
 
-def card_of(network: ListNetwork, facts: dict[str, object]) -> str:
+def card_of(network: ListNetwork, facts: Mapping[str, Any]) -> str:
     """Return the card's text."""
-    cost = facts["label_minutes"]
+    cost, kinds = facts["label_minutes"], dict.fromkeys(kind for kind, *_ in MIXTURE)
+    learned = ", ".join(kind for kind in kinds if kind not in facts["without"])
     spent = "" if cost is None else f"; proving them takes about {cost:g} minutes of one core"
-    count = sum(value.numel() for value in network.parameters())
-    without = cast("tuple[str, ...]", facts["without"])
-    kinds = ", ".join(
-        kind for kind in dict.fromkeys(row[0] for row in MIXTURE) if kind not in without
-    )
-    return "\n".join(
-        [
-            "# neural",
-            "",
-            "Scores the full Steiner trees of a list: is this one part of the shortest tree?",
-            "",
-            f"- network: {len(network.own)} rounds of messages between trees that share a "
-            f"terminal, states of {WIDTH} numbers, {count:,} weights",
-            f"- labels: {facts['instances']:,} instances of 10 to {facts['most_points']} points "
-            f"with proven shortest trees ({kinds}), from training streams; no test instance was "
-            f"trained on{spent}",
-            f"- training: cross-entropy, {facts['epochs']} epochs, Adam, one cycle up to "
-            f"{facts['rate']:g}, seed {facts['seed']}, {facts['minutes']:.1f} minutes on one core",
-            f"- validation: {json.dumps(facts['validation'])}",
-            f"- made with torch {facts['torch']}:",
-            "",
-            *(f"      {line}" for line in (*cast("list[str]", facts["made"]), facts["command"])),
-            "",
-            "Limits: a score is no proof. The method therefore keeps every tree above a low bar, "
-            "and enough edges of the spanning tree for it never to return a longer tree.",
-            "",
-        ]
-    )
+    commands = "\n".join(f"      {line}" for line in (*facts["made"], facts["command"]))
+    return f"""\
+# neural
+
+Scores the full Steiner trees of a list: is this one part of the shortest tree?
+
+- network: {facts["rounds"]} rounds of messages between trees that share a terminal, states of \
+{WIDTH} numbers, {sum(value.numel() for value in network.parameters()):,} weights
+- labels: {facts["instances"]:,} instances of 10 to {facts["most_points"]} points with proven \
+shortest trees ({learned}), from training streams; no test instance was trained on{spent}
+- training: cross-entropy, {facts["epochs"]} epochs, Adam, one cycle up to {facts["rate"]:g}, \
+seed {facts["seed"]}, {facts["minutes"]:.1f} minutes on one core
+- validation: {json.dumps(facts["validation"])}
+- made with torch {facts["torch"]}:
+
+{commands}
+
+Limits: a score is no proof. The method therefore keeps every tree above a low bar, \
+and enough edges of the spanning tree for it never to return a longer tree.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -233,10 +204,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("labels", nargs="+", help="label files of the training split")
     parser.add_argument("--validation", help="a label file of the validation split")
     parser.add_argument("--out", type=Path, required=True, help="the model's folder")
-    parser.add_argument("--epochs", type=int, default=Settings.epochs)
-    parser.add_argument("--rounds", type=int, default=Settings.rounds)
-    parser.add_argument("--rate", type=float, default=Settings.rate)
-    parser.add_argument("--seed", type=int, default=Settings.seed)
+    for name, default in asdict(Settings()).items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
     kinds = sorted({kind for kind, *_ in MIXTURE})
     parser.add_argument(
         "--without", nargs="+", choices=kinds, default=[], help="kinds to leave out of training"
@@ -250,35 +219,28 @@ def main(arguments: Sequence[str] | None = None) -> None:
     labels = [label for path in given.labels for label in part.of(path)]
     lessons = lessons_of(labels)
     began = time.perf_counter()
-
-    def tell(epoch: int, loss: float) -> None:
-        print(
-            f"epoch {epoch + 1}: loss {loss:.4f}, {time.perf_counter() - began:.0f} s", flush=True
-        )
-
-    network = train(lessons, settings, tell)
+    network = train(lessons, settings)
     minutes = (time.perf_counter() - began) / 60.0
-    held_out = lessons_of(load_labels(given.validation)) if given.validation else []
-    command = "python -m deepsteiner.scoring.train " + " ".join(
-        sys.argv[1:] if arguments is None else arguments
-    )
-    files = [*given.labels, *([given.validation] if given.validation else [])]
-    facts: dict[str, object] = {
-        "command": command,
+    held_out = [given.validation] if given.validation else []
+    words = sys.argv[1:] if arguments is None else arguments
+    facts = {
+        "features": FEATURES,
+        "relations": RELATIONS,
+        "width": WIDTH,
+        "command": f"python -m deepsteiner.scoring.train {' '.join(words)}",
         "labels": [source_of(path) for path in given.labels],
-        "made": [line for path in files for line in generation_of(path)],
+        "made": [line for path in (*given.labels, *held_out) for line in generation_of(path)],
         "label_minutes": given.label_minutes,
         "instances": len(labels),
         "without": part.without,
         "most_points": max((len(label.points) for label in labels), default=0),
-        "epochs": settings.epochs,
-        "rate": settings.rate,
-        "seed": settings.seed,
+        **asdict(settings),
         "minutes": minutes,
         "torch": torch.__version__,
-        "validation": evaluate(network, held_out) if held_out else {},
+        "validation": evaluate(network, lessons_of(load_labels(*held_out))) if held_out else {},
     }
-    save(given.out, network, facts, card_of(network, facts))
+    tensors = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
+    write_model(given.out, "neural", save_tensors(tensors), facts, card_of(network, facts))
     print(json.dumps(facts["validation"]))
 
 

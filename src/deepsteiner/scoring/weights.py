@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..core.errors import FormatError
-from ..core.models import DESCRIPTIONS, WEIGHTS, ModelFiles, read_model
+from ..core.models import DESCRIPTIONS, ModelFiles, read_model
 from ..core.points import Array
-
-FORMAT = 1
+from ..core.scalars import as_whole
+from ..io.model_folders import check_tensors, read_description, read_tensors
 
 
 class Weights(NamedTuple):
@@ -34,89 +32,57 @@ class Weights(NamedTuple):
 
 
 def load_weights(model: str = "neural") -> Weights:
-    """Return the weights of a shipped model or of a folder."""
+    """Return the weights of a shipped model or of a folder.
+
+    Raises
+    ------
+    FormatError
+        If there is no such model, or its files are damaged or do not fit each other.
+
+    Examples
+    --------
+    >>> weights = load_weights()
+    >>> weights.input.shape, len(weights.own)
+    ((17, 16), 2)
+    """
     return _built(read_model(model, "neural"))
 
 
 @lru_cache(maxsize=4)
 def _built(files: ModelFiles) -> Weights:
     """Arrange the weights once for each content of a model's files."""
-    from .network_kernels import RELATIONS
-    from .vector_kernels import WIDTH
-
-    path, rounds, tensors = files.folder, _rounds(files), _tensors(files)
-
-    def each(name: str) -> list[Array]:
-        part, kind = name.split(".")
-        return [tensors[f"{part}.{k}.{kind}"].T for k in range(rounds)]
-
-    try:
-        weights = Weights(
-            np.ascontiguousarray(tensors["input.weight"].T),
-            tensors["input.bias"],
-            _stacked(each("own.weight"), (WIDTH, WIDTH)),
-            _stacked(each("own.bias"), (WIDTH,)),
-            _stacked(each("message.weight"), (RELATIONS * WIDTH, WIDTH)),
-            np.ascontiguousarray(tensors["output.weight"][0]),
-            tensors["output.bias"],
-        )
-    except (KeyError, ValueError) as error:
-        raise FormatError(f"model {str(path)!r}: the weights do not fit ({error})") from None
-    _check(path, weights)
-    return weights
-
-
-def _stacked(rounds: list[Array], shape: tuple[int, ...]) -> Array:
-    """Return the rounds' arrays behind each other, also where there are none.
-
-    `np.stack` keeps the order of transposed arrays; vector sums need rows behind each other.
-    """
-    if not rounds:
-        return np.zeros((0, *shape), dtype=np.float32)
-    return np.ascontiguousarray(np.stack(rounds))
-
-
-def _rounds(files: ModelFiles) -> int:
-    """Return the number of rounds that a model's description gives."""
-    name = str(files.folder / DESCRIPTIONS["neural"])
-    try:
-        facts = json.loads(files.description)
-        version, rounds = facts["format"], int(facts["rounds"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        raise FormatError(f"{name} does not describe a model of method 'neural'") from None
-    if version != FORMAT or rounds < 0:
-        raise FormatError(f"{name} has format {version}; this version reads {FORMAT}")
-    return rounds
-
-
-def _tensors(files: ModelFiles) -> dict[str, Array]:
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    try:
-        return {name: value.astype(np.float32) for name, value in load(files.weights).items()}
-    except (SafetensorError, ValueError, KeyError):
-        path = files.folder / WEIGHTS
-        raise FormatError(f"{path} is damaged: it is no safetensors file") from None
-
-
-def _check(path: Path, weights: Weights) -> None:
     from .network_kernels import FEATURES, RELATIONS
     from .vector_kernels import WIDTH
 
-    rounds = len(weights.own)
-    shapes = (
-        (FEATURES, WIDTH),
-        (WIDTH,),
-        (rounds, WIDTH, WIDTH),
-        (rounds, WIDTH),
-        (rounds, RELATIONS * WIDTH, WIDTH),
-        (WIDTH,),
-        (1,),
+    rounds = as_whole(read_description(files, "neural").get("rounds"))
+    if rounds is None or rounds < 0:
+        name = files.folder / DESCRIPTIONS["neural"]
+        raise FormatError(f"{name} does not describe a model of method 'neural': it has no rounds")
+    shapes: dict[str, tuple[int, ...]] = {
+        "input.weight": (WIDTH, FEATURES),
+        "input.bias": (WIDTH,),
+        "output.weight": (1, WIDTH),
+        "output.bias": (1,),
+    }
+    for k in range(rounds):
+        shapes[f"own.{k}.weight"], shapes[f"own.{k}.bias"] = (WIDTH, WIDTH), (WIDTH,)
+        shapes[f"message.{k}.weight"] = (WIDTH, RELATIONS * WIDTH)
+    tensors = read_tensors(files, load)
+    check_tensors(files, "neural", tensors, shapes)
+
+    def stacked(part: str, kind: str, *shape: int) -> Array:
+        """Return a part of all rounds, of which there may be none, with rows behind each other."""
+        each = [tensors[f"{part}.{k}.{kind}"].T for k in range(rounds)]
+        return np.array(each, dtype=np.float32).reshape(rounds, *shape)
+
+    return Weights(
+        np.array(tensors["input.weight"].T, np.float32, order="C"),
+        tensors["input.bias"].astype(np.float32),
+        stacked("own", "weight", WIDTH, WIDTH),
+        stacked("own", "bias", WIDTH),
+        stacked("message", "weight", RELATIONS * WIDTH, WIDTH),
+        tensors["output.weight"][0].astype(np.float32),
+        tensors["output.bias"].astype(np.float32),
     )
-    for value, shape in zip(weights, shapes, strict=True):
-        if value.shape != shape or not np.isfinite(value).all():
-            raise FormatError(
-                f"model {str(path)!r}: an array of shape {value.shape} should have {shape} and "
-                "finite values"
-            )

@@ -13,9 +13,8 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
-from ..network import Encoder
+from ..network import CLIP, Encoder, ReleasedDecoder, at_least_32
 from ..sampling import choose
 from ..settings import NetworkConfig
 
@@ -36,59 +35,39 @@ class Prepared(NamedTuple):
     last: Tensor
 
 
-class TourDecoder(nn.Module):
+class TourDecoder(ReleasedDecoder):
     """Scores the next city, seen from the graph, the first and the last city of the tour."""
 
     def __init__(self, config: NetworkConfig, clip: float) -> None:
-        super().__init__()
+        super().__init__(config, clip)
         dim = config.dim
-        self.heads, self.clip = config.heads, clip
-        self.project_graph = nn.Linear(dim, dim, bias=False)
-        self.project_nodes = nn.Linear(dim, 3 * dim, bias=False)
-        self.project_out = nn.Linear(dim, dim, bias=False)
         self.project_ends = nn.Linear(dim, 2 * dim, bias=False)
         # What stands for the ends of a tour that has not begun.
         self.nowhere = nn.Parameter(torch.empty(dim).uniform_(-1.0, 1.0) / math.sqrt(dim))
 
     def prepare(self, nodes: Tensor) -> Prepared:
         """Compute what does not depend on the tour, from embeddings (B, n, d)."""
-        batch, number, dim = nodes.shape
         key, value, target = self.project_nodes(nodes).chunk(3, dim=2)
-        split = (batch, number, self.heads, dim // self.heads)
-        first, last = self.project_ends(nodes).chunk(2, dim=2)
-        return Prepared(
-            graph=self.project_graph(nodes.mean(dim=1)),
-            key=key.reshape(split).transpose(1, 2),
-            value=value.reshape(split).transpose(1, 2),
-            target=target,
-            first=first,
-            last=last,
-        )
+        graph, ends = self.project_graph(nodes.mean(dim=1)), self.project_ends(nodes)
+        return Prepared(graph, self.split(key), self.split(value), target, *ends.chunk(2, dim=2))
 
-    def forward(self, fixed: Prepared, ends: Tensor, open_cities: Tensor) -> Tensor:
+    def forward(self, fixed: Prepared, ends: Tensor, open_cities: Tensor) -> Tensor:  # type: ignore[override]
         """Return (B, S, n) log-probabilities of the next city for S situations of each instance.
 
         `ends` (B, S, d) describes the ends of each tour, `open_cities` (B, S, n) marks the cities
         that it has not seen.
         """
-        batch, situations, dim = ends.shape
-        query = (fixed.graph[:, None] + ends).view(batch, situations, self.heads, -1)
-        glimpse = functional.scaled_dot_product_attention(
-            query.transpose(1, 2).to(fixed.key.dtype),
-            fixed.key,
-            fixed.value,
-            attn_mask=open_cities[:, None],
-        )
-        wanted = self.project_out(glimpse.transpose(1, 2).reshape(batch, situations, dim))
-        match = torch.bmm(wanted, fixed.target.transpose(1, 2)) / math.sqrt(dim)
-        logits = self.clip * torch.tanh(match.float() if match.dtype.itemsize < 4 else match)
+        query = fixed.graph[:, None] + ends
+        wanted = self.glimpse(query, fixed.key, fixed.value, open_cities[:, None])
+        match = torch.bmm(wanted, fixed.target.transpose(1, 2)) / math.sqrt(ends.shape[2])
+        logits = self.clip * torch.tanh(at_least_32(match))
         return logits.masked_fill(~open_cities, -torch.inf).log_softmax(dim=2)
 
 
 class TourModel(nn.Module):
     """Encoder and decoder for tours of points in the unit square."""
 
-    def __init__(self, config: NetworkConfig, clip: float = 10.0) -> None:
+    def __init__(self, config: NetworkConfig, clip: float = CLIP) -> None:
         super().__init__()
         self.config = config
         self.embed = nn.Linear(2, config.dim)

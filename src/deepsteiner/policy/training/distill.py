@@ -18,12 +18,10 @@ from torch import Tensor
 from ..candidates import Candidates
 from ..environment import State
 from ..network import Policy
-from ..rollout import Player
 from ..sampling import choose
-from .config import Config
-from .instances import Padded, TrainingStream
+from .instances import Padded
+from .steiner import Steiner
 from .trainer import Objective
-from .validation import Validation
 
 
 class Distill(Objective):
@@ -31,12 +29,10 @@ class Distill(Objective):
 
     policy: Policy
 
-    def __init__(
-        self, policy: Policy, config: Config, stream: TrainingStream, validation: Validation
-    ) -> None:
-        super().__init__(policy, validation)
-        self.config, self.group = config.distill, stream.group
-        self.player = Player(policy, config.candidates, config.train.precision)
+    def __init__(self, problem: Steiner) -> None:
+        super().__init__(problem)
+        self.config, self.group = problem.config.distill, problem.stream.group
+        self.player = problem.player(problem.model, "inference")
         self.rules = self.player.rules
         # One number says whether an instance explores, then one for each of its steps.
         self.draws = 2 + self.config.depth
@@ -56,7 +52,9 @@ class Distill(Objective):
             log_probs = self.player.score(state, found)[playing].to(saving.dtype)
             best, teacher = saving.max(dim=1)
             losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
-            choice = self._choose(log_probs.detach(), draws[playing], depth)
+            sampled = choose(log_probs.detach(), draws[playing, 1 + depth])
+            explores = draws[playing, 0] < self.config.explore
+            choice = torch.where(explores, sampled, choose(log_probs.detach(), None))
             gained = saving.gather(1, choice[:, None])[:, 0]
             captured.append((gained.clamp(min=0.0) / best).sum())
             states += len(saving)
@@ -96,12 +94,6 @@ class Distill(Objective):
         if not self._together:
             return len(saving) > 0
         return bool(self.group.mean(saving.new_tensor(float(len(saving)))) > 0)
-
-    def _choose(self, log_probs: Tensor, draws: Tensor, depth: int) -> Tensor:
-        explores = draws[:, 0] < self.config.explore
-        return torch.where(
-            explores, choose(log_probs, draws[:, 1 + depth]), choose(log_probs, None)
-        )
 
     def _mean(
         self, losses: list[Tensor], captured: list[Tensor], states: int, instances: Padded

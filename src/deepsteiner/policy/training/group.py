@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import torch
 import torch.distributed as dist
@@ -45,33 +46,41 @@ class Group:
         return float(shared)
 
 
-class _Sum(torch.autograd.Function):
-    """The sum of a tensor over all processes; each one's gradient is the sum of all gradients."""
+ALONE = Group()
+
+
+class Place(NamedTuple):
+    """Where a run happens: its folder, its device, and its place among the processes."""
+
+    folder: Path
+    device: torch.device
+    group: Group
+
+
+class SumOverProcesses(torch.autograd.Function):
+    """The sum of a tensor over all processes; each one's gradient is the sum of all gradients.
+
+    torch's own differentiable `all_reduce` is deprecated.
+    """
 
     @staticmethod
     def forward(ctx: Any, value: Tensor) -> Tensor:
+        """Return the sum of the processes' values."""
         total = value.clone()
         dist.all_reduce(total)
         return total
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> Tensor:
-        total = gradients[0].clone()
-        dist.all_reduce(total)
-        return total
-
-
-def sum_over_processes(value: Tensor) -> Tensor:
-    """Return the sum of a tensor over all processes, differentiable."""
-    total: Tensor = _Sum.apply(value)  # type: ignore[no-untyped-call]
-    return total
+        """Return the sum of the processes' gradients."""
+        return SumOverProcesses.forward(ctx, gradients[0])
 
 
 def join(device: torch.device) -> Group:
     """Join the group that `torchrun` announced in the environment, or form a group of one."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
-        return Group()
+        return ALONE
     if not dist.is_initialized():
         dist.init_process_group("nccl" if device.type == "cuda" else "gloo")
     return Group(dist.get_rank(), world)

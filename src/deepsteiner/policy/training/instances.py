@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ... import datasets
 from ...core.errors import OptionError
 from ...core.points import FloatArray
 from .config import DataConfig, ValidationConfig
-from .group import Group
+from .group import Place
 
 # More instances than any run draws from one stream.
 ENDLESS = 1 << 40
@@ -81,46 +82,33 @@ def pad(instances: FloatArray | list[FloatArray]) -> Padded:
 class TrainingStream:
     """The instances of every step of a training run, this process's share of them."""
 
-    def __init__(
-        self,
-        data: DataConfig,
-        batch: int,
-        group: Group,
-        device: torch.device,
-        dtype: torch.dtype = torch.float32,
-    ) -> None:
+    def __init__(self, data: DataConfig, batch: int, place: Place, dtype: torch.dtype) -> None:
+        group = place.group
         if batch % group.world:
             raise OptionError(
                 f"train.batch must be a multiple of the {group.world} processes, got {batch}"
             )
         self.data, self.batch, self.group = data, batch, group
-        self.device, self.dtype = device, dtype
+        self.device, self.dtype = place.device, dtype
+        # All instances where their number is fixed, otherwise where fresh ones come from.
         self._fixed: Padded | None = None
         if data.path is not None or not data.fresh:
-            self._fixed = pad(_fixed_set(data, batch)).to(device, dtype)
+            self._fixed = pad(_fixed_set(data, batch)).to(self.device, dtype)
+            instances, self.size = self._fixed.points.shape[:2]
         else:
             self._stream = _named(data, ENDLESS)
-        instances = len(self._fixed) if self._fixed is not None else data.instances
+            instances, self.size = data.instances, self._stream.n or 0
         self.steps_per_epoch = instances // batch
-        self._order: tuple[int, Tensor] | None = None
-
-    @property
-    def size(self) -> int:
-        """Return the number of points of the largest instance."""
-        if self._fixed is not None:
-            return self._fixed.points.shape[1]
-        return self._stream.n or 0
 
     def steps(self, epoch: int, first: int, last: int) -> Padded:
         """Return the instances of the epoch's steps first .. last - 1, one after the other."""
-        share = self.group.share(self.batch)
-        rows = torch.arange(first * self.batch, last * self.batch).view(-1, self.batch)
-        mine = rows[:, share].reshape(-1)
+        rows = torch.arange((last - first) * self.batch).view(-1, self.batch)
+        mine = rows[:, self.group.share(self.batch)].reshape(-1)
         if self._fixed is not None:
-            return self._fixed[self._shuffled(epoch)[mine.to(self.device)]]
+            order = _shuffled(self.data.seed, epoch, len(self._fixed), self.device)
+            return self._fixed[order[(mine + first * self.batch).to(self.device)]]
         start = (epoch * self.steps_per_epoch + first) * self.batch
-        drawn = pad(self._stream[start : start + rows.numel()])
-        return drawn[mine - first * self.batch].to(self.device, self.dtype)
+        return pad(self._stream[start : start + rows.numel()])[mine].to(self.device, self.dtype)
 
     def trial(self, count: int, version: int) -> Padded:
         """Return the instances on which a challenger meets the baseline of this version.
@@ -136,13 +124,11 @@ class TrainingStream:
             drawn = self._fixed[chosen[:count].to(self.device)]
         return drawn.to(self.device, self.dtype)
 
-    def _shuffled(self, epoch: int) -> Tensor:
-        if self._order is None or self._order[0] != epoch:
-            assert self._fixed is not None
-            generator = _generator((self.data.seed, "order", epoch))
-            order = torch.randperm(len(self._fixed), generator=generator)
-            self._order = epoch, order.to(self.device)
-        return self._order[1]
+
+@lru_cache(maxsize=1)
+def _shuffled(seed: int, epoch: int, count: int, device: torch.device) -> Tensor:
+    """Return the order of a fixed set in an epoch."""
+    return torch.randperm(count, generator=_generator((seed, "order", epoch))).to(device)
 
 
 def validation_set(
@@ -153,18 +139,16 @@ def validation_set(
         found = _named(data, validation.instances, split="validation")
     else:
         found = datasets.load("validation", split="validation", path=validation.path)
-    count = min(validation.instances, len(found))
-    instances = found[:count]
+    instances, optima = found[: validation.instances], found.optimal_length
     _check_sizes(instances, f"validation.path: {validation.path}")
-    optima = None if found.optimal_length is None else found.optimal_length[:count]
-    return instances, optima
+    return instances, None if optima is None else optima[: validation.instances]
 
 
 def _named(
     data: DataConfig, count: int, split: datasets.Split = "train", seed: int | None = None
 ) -> datasets.Dataset:
-    chosen = data.seed if seed is None else seed
-    return datasets.load(data.name, count=count, split=split, seed=chosen, n=data.n)
+    seed = data.seed if seed is None else seed
+    return datasets.load(data.name, count=count, split=split, seed=seed, n=data.n)
 
 
 def _fixed_set(data: DataConfig, batch: int) -> FloatArray | list[FloatArray]:
@@ -176,7 +160,7 @@ def _fixed_set(data: DataConfig, batch: int) -> FloatArray | list[FloatArray]:
             f"data.path: {data.path} holds {len(found)} instances, "
             f"fewer than one batch (train.batch = {batch})"
         )
-    instances = found[: min(data.instances, len(found))]
+    instances = found[: data.instances]
     _check_sizes(instances, f"data.path: {data.path}")
     return instances
 

@@ -99,22 +99,18 @@ def _board(folder: Path | None) -> Any:
 
 
 def _line(done: int, total: int, eta: float | None, values: dict[str, float]) -> str:
+    """Return the progress line.
+
+    >>> _line(3, 20, 3700.0, {"loss": 0.25, "instances_per_second": 1234.5})
+    'step 3/20  loss 0.25  instances/s 1,234  ETA 1:01:40'
+    """
     parts = [f"step {done:,}/{total:,}" if total else f"step {done:,}"]
-    parts += [f"{_words(name)} {_number(value)}" for name, value in values.items()]
+    for name, value in values.items():
+        words = name.replace("_per_second", "/s").replace("_", " ")
+        parts.append(f"{words} {value:,.0f}" if abs(value) >= 1000 else f"{words} {value:.4g}")
     if eta is not None:
-        parts.append(f"ETA {_duration(eta)}")
+        minutes, seconds = divmod(round(eta), 60)
+        hours, minutes = divmod(minutes, 60)
+        clock = f"{hours}:{minutes:02}" if hours else f"{minutes}"
+        parts.append(f"ETA {clock}:{seconds:02}")
     return "  ".join(parts)
-
-
-def _words(name: str) -> str:
-    return name.replace("_per_second", "/s").replace("_", " ")
-
-
-def _number(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -10,10 +10,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from ...core.errors import FormatError
 from ...io.atomic import atomic_write
@@ -23,10 +23,7 @@ FORMAT = 1
 
 
 def save_state(
-    folder: Path,
-    objective: torch.nn.Module,
-    optimizer: torch.optim.Optimizer,
-    facts: dict[str, Any],
+    folder: Path, objective: nn.Module, optimizer: Optimizer, facts: dict[str, Any]
 ) -> None:
     """Write everything a run needs to go on exactly where it is."""
     tensors = {f"objective.{name}": value for name, value in objective.state_dict().items()}
@@ -38,23 +35,24 @@ def save_state(
         stream.write(content)
 
 
-def load_state(
-    folder: Path, objective: torch.nn.Module, optimizer: torch.optim.Optimizer
-) -> dict[str, Any]:
+def load_state(folder: Path, objective: nn.Module, optimizer: Optimizer) -> dict[str, Any]:
     """Put a saved run into a fresh objective and optimizer; return the facts saved with it."""
     tensors, header = _read(folder / NAME)
     if header.get("format") != str(FORMAT):
         raise FormatError(
             f"{folder / NAME} has format {header.get('format')}, this version reads {FORMAT}"
         )
-    objective_part = _part(tensors, "objective.")
+    parts: dict[str, dict[str, Tensor]] = {"objective": {}, "adam": {}}
+    for name, value in tensors.items():
+        part, _, rest = name.partition(".")
+        parts[part][rest] = value
     try:
-        objective.load_state_dict(objective_part, strict=True)
+        objective.load_state_dict(parts["objective"], strict=True)
     except RuntimeError as error:
         raise FormatError(f"{folder / NAME} was written by another configuration") from error
     state: dict[int, dict[str, Tensor]] = {}
-    for name, value in _part(tensors, "adam.").items():
-        index, key = name.split(".", 1)
+    for name, value in parts["adam"].items():
+        index, _, key = name.partition(".")
         state.setdefault(int(index), {})[key] = value
     optimizer.load_state_dict({**optimizer.state_dict(), "state": state})
     facts: dict[str, Any] = json.loads(header["facts"])
@@ -69,11 +67,3 @@ def _read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
             return {name: stream.get_tensor(name) for name in stream.keys()}, stream.metadata()  # noqa: SIM118
     except SafetensorError as error:
         raise FormatError(f"{path} is damaged: {error}") from error
-
-
-def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): value
-        for name, value in tensors.items()
-        if name.startswith(prefix)
-    }

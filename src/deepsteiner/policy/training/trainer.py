@@ -13,25 +13,21 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from ...core.errors import OptionError
 from ..network import MaskedBatchNorm
-from .config import RunConfig, TrainConfig
-from .instances import Padded, TrainingStream, random_draws
+from .instances import Padded, random_draws
+from .problem import Problem
 from .runlog import RunLog
 from .state import load_state, save_state
-from .validation import Validation
-
-if TYPE_CHECKING:
-    from ...core.solution import Solution
 
 # Seconds between readings of the loss, which wait for the device.
 READ_INTERVAL = 1.0
@@ -48,9 +44,9 @@ class Objective(nn.Module, ABC):
 
     draws = 1
 
-    def __init__(self, policy: nn.Module, validation: Validation) -> None:
+    def __init__(self, problem: Problem) -> None:
         super().__init__()
-        self.policy, self.validation = policy, validation
+        self.policy, self.problem = problem.model, problem
         self.stats: dict[str, Tensor] = {}
 
     @property
@@ -72,34 +68,26 @@ class Objective(nn.Module, ABC):
     def validate(self) -> dict[str, float]:
         """Return measures on the validation set."""
         self.policy.eval()
-        return self.validation.measure(self.shipped)
+        return self.problem.measure(self.shipped)
 
     def write_model(self, folder: Path, facts: dict[str, Any]) -> None:
         """Write the model that would be shipped now."""
-        self.validation.write(folder, self.shipped, facts)
-
-    def samples(self) -> Sequence[Solution]:
-        """Return a few solved validation instances, for a picture."""
-        return self.validation.solutions(self.shipped)
+        self.problem.write(folder, self.shipped, facts)
 
 
 class Trainer:
-    """One run: an objective, its instances and a folder."""
+    """One run: an objective and a folder."""
 
-    def __init__(
-        self,
-        objective: Objective,
-        stream: TrainingStream,
-        config: RunConfig,
-        folder: Path,
-        note: str | None = None,
-    ) -> None:
-        self.objective, self.stream, self.group = objective, stream, stream.group
-        self.config, self.train = config, config.train
-        self.folder, self.note = folder, note
+    def __init__(self, objective: Objective, folder: Path) -> None:
+        self.objective, self.folder = objective, folder
+        self.stream, self.config = objective.problem.stream, objective.problem.config
+        self.group, self.train = self.stream.group, self.config.train
         self.log = RunLog(None)
-        self.total = 0 if self.train.minutes else self.train.epochs * stream.steps_per_epoch
-        self.optimizer = _adam(objective, self.train)
+        self.total = 0 if self.train.minutes else self.train.epochs * self.stream.steps_per_epoch
+        trained = [value for value in objective.parameters() if value.requires_grad]
+        # The learning rate is a plain number: a fused step need not read it back.
+        fused = self.stream.device.type == "cuda"
+        self.optimizer = torch.optim.Adam(trained, lr=self.train.learning_rate, fused=fused)
         self._parallel: nn.Module = objective
         if self.group.world > 1:
             for module in objective.modules():
@@ -127,8 +115,8 @@ class Trainer:
     def run(self, log: RunLog, minutes: float | None = None) -> str:
         """Train until the end ("finished"), Ctrl-C ("interrupted") or the budget ("stopped")."""
         self.log = log
-        if self.note is not None:
-            log.say(self.note)
+        if note := self.objective.problem.meta.get("start"):
+            log.say(note)
         self._started = self._last_read = self._last_save = time.monotonic()
         self._first_step = self._last_step = self.step
         status = "finished"
@@ -152,7 +140,9 @@ class Trainer:
             self._end_epoch(epoch, judge=(epoch + 1) % self.config.validation.every == 0)
             if time.monotonic() - self._last_save > SAVE_INTERVAL:
                 self._save()
-        if time.monotonic() - self._last_read > READ_INTERVAL or self._first_step + 1 == self.step:
+        due = time.monotonic() - self._last_read > READ_INTERVAL
+        # Reading talks to the other processes, so all do it after the same step.
+        if self._first_step + 1 == self.step or self.group.agree(due, self.stream.device):
             self._read()
 
     def update(self, epoch: int, place: int) -> None:
@@ -248,7 +238,8 @@ class Trainer:
             self._validate()
         self._save()
         if self.group.leads:
-            self.log.picture(self.step, self.objective.samples())
+            shown = self.objective.problem.solutions(self.objective.shipped)
+            self.log.picture(self.step, shown)
 
     def _save(self) -> None:
         self._last_save = time.monotonic()
@@ -276,9 +267,3 @@ class Trainer:
             yield
         finally:
             signal.signal(signal.SIGINT, previous)
-
-
-def _adam(objective: Objective, train: TrainConfig) -> torch.optim.Adam:
-    trained = [parameter for parameter in objective.parameters() if parameter.requires_grad]
-    # The learning rate is a plain number, so that a captured or fused step need not read it back.
-    return torch.optim.Adam(trained, lr=train.learning_rate, fused=trained[0].device.type == "cuda")

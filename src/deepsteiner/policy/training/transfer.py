@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from torch import Tensor, nn
 
 
-@dataclass(frozen=True)
-class Transfer:
+class Transfer(NamedTuple):
     """Which tensors were loaded, which stay random, and which of the source found no place."""
 
-    loaded: tuple[str, ...]
-    random: tuple[str, ...]
-    unused: tuple[str, ...]
+    loaded: list[str]
+    random: list[str]
+    unused: list[str]
 
     def __str__(self) -> str:
         return (
@@ -36,13 +35,13 @@ def transfer(source: dict[str, Tensor], policy: nn.Module) -> Transfer:
     }
     policy.load_state_dict(fitting, strict=False)
     return Transfer(
-        tuple(name for name in target if name in fitting),
-        tuple(name for name in target if name not in fitting),
-        tuple(name for name in source if name not in fitting),
+        [name for name in target if name in fitting],
+        [name for name in target if name not in fitting],
+        [name for name in source if name not in fitting],
     )
 
 
-def _summary(names: tuple[str, ...]) -> str:
+def _summary(names: list[str]) -> str:
     """Name the modules that tensors belong to, each once: embed, encoder.layers.0, ..."""
     modules = []
     for name in names:

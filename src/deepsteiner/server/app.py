@@ -33,6 +33,7 @@ from .workers.processes import CLERK
 from .workers.tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
+PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
 SAMPLES = ("random", "D1", "D2", "D3", "lattice", "clustered")
 SAMPLE_SIZE = 24
 SAMPLE_SECONDS = 10.0
@@ -86,11 +87,7 @@ def _add_pages(app: FastAPI) -> None:
     async def docs_style() -> Response:
         return FileResponse(HERE / "manual.css")
 
-    for kind, suffix in (
-        ("text/javascript", ".js"),
-        ("text/css", ".css"),
-        ("image/svg+xml", ".svg"),
-    ):
+    for suffix, kind in PAGE_TYPES.items():
         mimetypes.add_type(kind, suffix)  # some systems' own tables say otherwise
     app.mount("/page", StaticFiles(directory=HERE / "page", check_dir=False), name="page")
 

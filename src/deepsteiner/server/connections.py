@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .limits import Limits
 from .logs import LogBudget
-from .refusals import last_answer
+from .refusals import Refusal, last_answer
 
 if TYPE_CHECKING:
     from .web import Protocol
@@ -106,4 +106,4 @@ class Doorman:
         """Say that there is no room, as far as that can be said without waiting."""
         sentence = f"all {self._limits.connections} connections are in use; try again soon"
         with connection, contextlib.suppress(OSError):
-            connection.send(last_answer(503, sentence, {"retry-after": "1"}))
+            connection.send(last_answer(Refusal(503, sentence, {"retry-after": "1"})))

@@ -25,43 +25,29 @@ ANSWER_HEADERS = {
 }
 
 
-def error_response(status: int, sentence: str, headers: dict[str, str] | None = None) -> Response:
+def refusal_response(refusal: Refusal) -> Response:
     """Return a refusal as a response."""
-    return Response(error_body(sentence), status, headers=headers, media_type="application/json")
+    body = error_body(refusal.sentence)
+    return Response(body, refusal.status, refusal.headers, media_type="application/json")
 
 
-async def on_refusal(request: Request, error: Exception) -> Response:
-    """Answer what we refuse ourselves."""
-    assert isinstance(error, Refusal)
-    return error_response(error.status, error.sentence, error.headers)
-
-
-async def on_http_exception(request: Request, error: Exception) -> Response:
-    """Answer unknown paths and wrong methods."""
-    assert isinstance(error, HTTPException)
-    sentence = str(error.detail)
-    path = short(request.url.path)
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer a request that failed: refused, not routed, malformed, or through a fault of ours."""
+    if isinstance(error, Refusal):
+        return refusal_response(error)
+    if isinstance(error, RequestValidationError):
+        return refusal_response(Refusal(422, problem_sentence(error.errors()[0])))
+    if not isinstance(error, HTTPException):
+        # This one is sent from outside the guard, so it brings the headers itself.
+        return refusal_response(Refusal(*INTERNAL, ANSWER_HEADERS))
+    sentence, path = str(error.detail), short(request.url.path)
     if error.status_code == 404:
         sentence = f"there is nothing at {path}; /docs lists what there is"
     elif error.status_code == 405:
         sentence = f"{short(request.method)} is not served at {path}; see /docs"
-    return error_response(error.status_code, sentence, dict(error.headers or {}))
+    return refusal_response(Refusal(error.status_code, sentence, error.headers))
 
 
-async def on_invalid_request(request: Request, error: Exception) -> Response:
-    """Answer a query that does not have the form it should have."""
-    assert isinstance(error, RequestValidationError)
-    return error_response(422, problem_sentence(error.errors()[0]))
-
-
-async def on_internal_error(request: Request, error: Exception) -> Response:
-    """Answer what should not happen, from outside the guard; the traceback goes to the log."""
-    return error_response(*INTERNAL, dict(ANSWER_HEADERS))
-
-
-HANDLERS: dict[int | type[Exception], Any] = {
-    Refusal: on_refusal,
-    HTTPException: on_http_exception,
-    RequestValidationError: on_invalid_request,
-    Exception: on_internal_error,
-}
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
+    (Refusal, HTTPException, RequestValidationError, Exception), answer_error
+)

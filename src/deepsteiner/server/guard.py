@@ -5,12 +5,13 @@ from __future__ import annotations
 import ipaddress
 import socket
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from contextlib import suppress
+from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import ANSWER_HEADERS, error_response
+from .errors import ANSWER_HEADERS, refusal_response
 from .intake.body import too_large
 from .limits import Limits
 from .refusals import Refusal, quoted
@@ -44,8 +45,7 @@ class Guard:
         try:
             self.check(scope["method"], Headers(scope=scope))
         except Refusal as refusal:
-            response = error_response(refusal.status, refusal.sentence)
-            await response(scope, receive, send_guarded)
+            await refusal_response(refusal)(scope, receive, send_guarded)
             return
         await self.app(scope, receive, send_guarded)
 
@@ -58,7 +58,7 @@ class Guard:
                 f"the host {quoted(host)} is not served; --allow-host NAME at the start adds one",
             )
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host.lower():
+        if origin is not None and _split(origin).netloc.lower() != host.lower():
             raise Refusal(403, f"pages of {quoted(origin)} may not use this server")
         length = headers.get("content-length", "0")
         is_size = len(length) <= LONGEST_LENGTH and length.isdecimal()
@@ -70,25 +70,18 @@ class Guard:
 
         A page elsewhere can let its own name point here (DNS rebinding); the header gives it away.
         """
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        if name in self.hosts:
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        name = _split(f"//{host}").hostname or ""
+        with suppress(ValueError):
+            return name in self.hosts or ipaddress.ip_address(name) is not None
+        return False
 
 
-def _place(origin: str) -> str:
-    """Return the host and port of an Origin header, or nothing where it has none."""
+def _split(address: str) -> SplitResult:
+    """Return the parts of an address, all of them empty where it is none."""
     try:
-        return urlsplit(origin).netloc.lower()
+        return urlsplit(address)
     except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def own_names(host: str) -> set[str]:

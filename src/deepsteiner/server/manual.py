@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from html import escape
+from pathlib import Path
+from string import Template
 from typing import Any
 
 
@@ -14,26 +16,9 @@ def manual_page(description: dict[str, Any]) -> str:
         for path, verbs in description["paths"].items()
         for verb, route in verbs.items()
     ]
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>deepsteiner API</title>
-<link rel="icon" href="/page/icon.svg">
-<link rel="stylesheet" href="/docs/manual.css">
-</head>
-<body>
-<main>
-<h1>deepsteiner API <small>{escape(description["info"]["version"])}</small></h1>
-<p>JSON in, JSON out. Every refusal is <code>{{"error": "one sentence"}}</code> and names the limit
-it met; <a href="/api/limits">/api/limits</a> tells them all. The machine-readable description is
-<a href="/openapi.json">openapi.json</a>; the playground is <a href="/">here</a>.</p>
-{"".join(sections)}
-</main>
-</body>
-</html>
-"""
+    page = Template(Path(__file__).with_name("manual.html").read_text(encoding="utf-8"))
+    version = escape(description["info"]["version"])
+    return page.substitute(version=version, routes="".join(sections))
 
 
 def _section(path: str, verb: str, route: dict[str, Any]) -> str:
@@ -45,11 +30,8 @@ def _section(path: str, verb: str, route: dict[str, Any]) -> str:
 
 
 def _parameters(route: dict[str, Any]) -> str:
-    rows = [
-        _row(one["name"], one["schema"], one.get("required", False))
-        for one in route.get("parameters", [])
-    ]
-    return _table(rows)
+    given = route.get("parameters", [])
+    return _table([_row(one["name"], one["schema"], one.get("required", False)) for one in given])
 
 
 def _body(route: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .connections import Doorman, Phase
 from .logs import LogBudget
-from .refusals import last_answer
+from .refusals import Refusal, last_answer
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -125,5 +125,5 @@ class Protocol(H11Protocol):
         """Answer what is not HTTP."""
         # Where an answer is already under way, closing is all that is left.
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            self.transport.write(last_answer(400, "this is not an HTTP/1.1 request"))
+            self.transport.write(last_answer(Refusal(400, "this is not an HTTP/1.1 request")))
         self.transport.close()

@@ -198,7 +198,7 @@ def test_the_exit_code_reaches_the_shell(points_file):
 def test_the_server_tells_faults_from_bad_input(monkeypatch, capfd, error, status):
     worker = pytest.importorskip("deepsteiner.server.workers.worker")
 
-    def task(arguments, channel):
+    def task(channel):
         raise error
 
     answers = []

@@ -270,10 +270,10 @@ def test_a_fault_in_a_task_is_told_logged_and_survived(capfd):
     from deepsteiner.server.workers.frames import REPLY, Reply, pack_arguments
     from deepsteiner.server.workers.worker import Request, Worker
 
-    def broken(arguments, channel):
+    def broken(channel):
         raise ZeroDivisionError("nobody thought of this")
 
-    tasks = {"broken": broken, "sound": lambda arguments, channel: b"{}"}
+    tasks = {"broken": broken, "sound": lambda channel: b"{}"}
     source, target = os.pipe()
     with open(source, "rb") as answers, open(target, "wb"):
         worker = Worker(answers, target, tasks)

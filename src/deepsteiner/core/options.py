@@ -7,12 +7,13 @@ documentation all come from there.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
 import types
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from .errors import OptionError
@@ -25,6 +26,11 @@ T = TypeVar("T")
 EffortName = Literal["fast", "default", "best"]
 
 _MISFIT = object()
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+# How the text of an option becomes a value of each kind; KeyError and ValueError mean: it does not.
+_FROM_TEXT: Mapping[str, Callable[[str], Any]] = types.MappingProxyType(
+    {"bool": lambda text: _TRUTH[text.lower()], "int": int, "float": float, "str": str}
+)
 
 
 def option(
@@ -92,9 +98,7 @@ def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T
     """Build the checked options object, or say in one sentence which option is wrong."""
     infos, hints = _declared(cast(Any, options_class))
     for name in given:
-        if name not in infos:
-            valid = ", ".join(sorted(infos)) or "none"
-            raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
+        _find(infos, name, method)
     values = {
         name: _checked(value, infos[name], hints[name], method) for name, value in given.items()
     }
@@ -103,33 +107,21 @@ def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T
 
 def from_text(infos: Iterable[OptionInfo], name: str, text: str, *, method: str) -> Any:
     """Convert the text of a command-line option to the type that the option declares."""
-    by_name = {info.name: info for info in infos}
-    if name not in by_name:
-        valid = ", ".join(sorted(by_name)) or "none"
-        raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
-    kinds = by_name[name].type.split(" | ")
+    info = _find({info.name: info for info in infos}, name, method)
+    kinds = info.type.split(" | ")
     if "None" in kinds and text.lower() == "none":
         return None
     for kind in kinds:
-        try:
-            if kind == "bool":
-                return _bool_from_text(text)
-            if kind in ("int", "float"):
-                return int(text) if kind == "int" else float(text)
-        except ValueError:
-            continue
-        if kind == "str":
-            return text
-    raise OptionError(
-        f"option {name!r} of method {method!r} must be {by_name[name].type}, got {text!r}"
-    )
+        with contextlib.suppress(ValueError, KeyError):
+            return _FROM_TEXT[kind](text)
+    raise OptionError(f"option {name!r} of method {method!r} must be {info.type}, got {text!r}")
 
 
-def _bool_from_text(text: str) -> bool:
-    words = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-    if text.lower() not in words:
-        raise ValueError(text)
-    return words[text.lower()]
+def _find(infos: Mapping[str, OptionInfo], name: str, method: str) -> OptionInfo:
+    if name not in infos:
+        valid = ", ".join(sorted(infos)) or "none"
+        raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
+    return infos[name]
 
 
 def _checked(value: Any, info: OptionInfo, hint: Any, method: str) -> Any:

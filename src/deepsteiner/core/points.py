@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,10 @@ def as_points(points: Any, *, what: str = "points") -> FloatArray:
     (2, 2)
     """
     array = _numeric(points, what)
-    if array.ndim == 1 and array.size == 0:
+    if array.shape in ((0,), (0, 2)):
         raise PointsError(f"{what}: no points given; at least one (x, y) pair is needed")
     if array.ndim != 2 or array.shape[1] != 2:
         raise PointsError(f"{what} must have shape (n, 2), got {_shape(array)}")
-    if array.shape[0] == 0:
-        raise PointsError(f"{what}: no points given; at least one (x, y) pair is needed")
     result = np.array(array, dtype=np.float64, order="C")
     _check_finite(result, what)
     result.flags.writeable = False
@@ -197,11 +195,9 @@ class Problem:
 
 def check_duplicates_policy(duplicates: str) -> Duplicates:
     """Return the policy, or refuse an unknown one."""
-    if duplicates == "merge":
-        return "merge"
-    if duplicates == "raise":
-        return "raise"
-    raise OptionError(f"duplicates must be 'merge' or 'raise', got {duplicates!r}")
+    if duplicates not in ("merge", "raise"):
+        raise OptionError(f"duplicates must be 'merge' or 'raise', got {duplicates!r}")
+    return cast(Duplicates, duplicates)
 
 
 def _refuse_duplicates(terminals: FloatArray, ties: IntArray, what: str) -> None:

@@ -18,6 +18,8 @@ from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .geo import Plane
+
 Status = Literal["optimal", "feasible", "time_limit", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 SolutionFormat = Literal["json", "geojson", "csv", "svg", "png", "pdf"]
@@ -186,18 +188,19 @@ class Solution:
         share = (step / pieces[owner])[inner, None]
         ends = nodes[self.edges[owner[inner]]]
         relays = ends[:, 0] * (1 - share) + ends[:, 1] * share
-        if self.crs is not None:
-            from .geo import plane_of
-
-            relays = plane_of(self.crs, self.plane_crs).back(relays)
+        if (plane := self._plane()) is not None:
+            relays = plane.back(relays)
         return np.concatenate((self.steiner_points, relays)), np.stack((tail, head), axis=1)
 
-    def _plane_coordinates(self) -> FloatArray:
-        if self.crs is None:
-            return self.coordinates
+    def _plane(self) -> Plane | None:
+        """Return the plane in which lengths are measured where the coordinates are geographic."""
         from .geo import plane_of
 
-        return plane_of(self.crs, self.plane_crs).into(self.coordinates)
+        return None if self.crs is None else plane_of(self.crs, self.plane_crs)
+
+    def _plane_coordinates(self) -> FloatArray:
+        plane = self._plane()
+        return self.coordinates if plane is None else plane.into(self.coordinates)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain Python values that `json` can write."""

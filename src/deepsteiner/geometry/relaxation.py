@@ -19,7 +19,7 @@ from ..core.errors import OptionError
 from ..core.jit import prepare_kernels
 from ..core.points import FloatArray, IntArray
 from ..core.scalars import as_whole
-from ..core.trees import PackedTrees, check_tree, pack_one, ranges
+from ..core.trees import PackedTrees, check_tree, offsets, pack_one, ranges
 from ..run.threads import share
 
 # Relative gap between length and lower bound up to which a relaxation counts as converged.
@@ -141,7 +141,7 @@ def _refine_packed(trees: PackedTrees, max_rounds: int) -> tuple[FloatArray, Int
     rows = np.arange(batch, dtype=np.int64)
     return (
         points.reshape(-1, 2)[ranges(rows * room, counts)],
-        np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts))),
+        offsets(counts),
         links.reshape(-1, 2)[ranges(rows * (n + room), counts + n - 1)],
     )
 

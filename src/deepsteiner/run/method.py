@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..core.device import Place
 from ..core.options import OptionInfo
 from ..core.points import Array, FloatArray, Frame, IntArray
-from ..core.trees import ranges
+from ..core.trees import offsets, ranges
 from .monitor import Monitor
 
 
@@ -128,7 +128,7 @@ def pack(
     rows = np.arange(len(sizes))
     return BatchTrees(
         steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
-        np.concatenate(([0], np.cumsum(sizes - n))),
+        offsets(sizes - n),
         edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
         lower_bounds,
         optimal,

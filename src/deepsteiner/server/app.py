@@ -19,8 +19,7 @@ from . import examples
 from .errors import HANDLERS
 from .guard import Guard, own_names
 from .intake.body import Intake
-from .intake.checks import FILE_SECONDS, check_count
-from .intake.counts import file_counter
+from .intake.checks import check_count
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
 from .limits import Limits, default_workers
 from .manual import manual_page
@@ -28,7 +27,7 @@ from .options import describe_methods
 from .refusals import Refusal, quoted
 from .workers.frames import pack_arguments
 from .workers.jobs import Answer, Job, Order
-from .workers.pool import Pool, answered, client_of, wait_for
+from .workers.pool import Pool, answered, client_of
 from .workers.processes import CLERK
 from .workers.tasks import MEDIA_TYPES
 
@@ -172,22 +171,15 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         """
         given = unquote(request.headers.get("x-filename", "")).replace("\\", "/")
         name = Path(given.replace("\0", "")).name[-100:] or "points.txt"
-        with intake.holding.of_one() as grow:
-            data = await intake.read(request, grow, file_counter(pool.limits.points))
-            arguments = pack_arguments({"name": name, "most_points": pool.limits.points})
-            order = Order("read", arguments, FILE_SECONDS, data)
-            job = pool.submit(order, client=client_of(request))
-            del data, order  # the job holds them now, until they are sent
-        return _respond(await wait_for(request, pool, job))
+        return _respond(await answered(request, pool, await intake.file_order(request, name)))
 
     @app.post("/api/export", responses=examples.EXPORT, openapi_extra=described(ExportBody))
     async def export(request: Request) -> Response:
         """Return a solution as a file."""
         order = await intake.order(request, "export")
-        suffix = order.format
-        job = pool.submit(order, client=client_of(request))
-        del order  # the job holds it now, until it is sent
-        answer = await wait_for(request, pool, job)
+        suffix, waiting = order.format, answered(request, pool, order)
+        del order  # the job will hold it, until it is sent
+        answer = await waiting
         if answer.status != 200:
             return _respond(answer)
         headers = {"content-disposition": f'attachment; filename="steiner-tree.{suffix}"'}

@@ -15,8 +15,8 @@ from ..refusals import Refusal
 from ..workers.frames import pack_arguments
 from ..workers.jobs import Order
 from ..workers.pool import Pool, answered, too_much_waiting
-from .checks import check
-from .counts import Counter, request_counter
+from .checks import FILE_SECONDS, check
+from .counts import Counter, file_counter, request_counter
 
 Grow = Callable[[int], None]
 
@@ -69,11 +69,10 @@ class Intake:
         """Return the order that a request places."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise Refusal(
-                422, "expected a JSON object as the body with Content-Type application/json"
-            )
+            expected = "expected a JSON object as the body with Content-Type application/json"
+            raise Refusal(422, expected)
         with self.holding.of_one() as grow:
-            data = await self.read(request, grow, request_counter(self.limits.points))
+            data = await self._read(request, grow, request_counter(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             async with self._turns:
@@ -85,7 +84,15 @@ class Intake:
         checked: Order = pickle.loads(answer.body)
         return checked
 
-    async def read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
+    async def file_order(self, request: Request, name: str) -> Order:
+        """Return the order to read the file of points that a request holds."""
+        most = self.limits.points
+        with self.holding.of_one() as grow:
+            data = await self._read(request, grow, file_counter(most))
+        arguments = pack_arguments({"name": name, "most_points": most})
+        return Order("read", arguments, FILE_SECONDS, data)
+
+    async def _read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""
         limits, chunks, size = self.limits, [], 0
         try:
@@ -98,11 +105,8 @@ class Intake:
                     counter.add(chunk)
                     chunks.append(chunk)
         except TimeoutError:
-            raise Refusal(
-                408,
-                f"the body did not arrive within {limits.body_seconds:g} s",
-                {"connection": "close"},
-            ) from None
+            sentence = f"the body did not arrive within {limits.body_seconds:g} s"
+            raise Refusal(408, sentence, {"connection": "close"}) from None
         except ClientDisconnect:
             raise Refusal(499, "the client hung up") from None
         return b"".join(chunks)

@@ -26,6 +26,9 @@ from .systems import check_plane, check_system
 
 Body = TypeVar("Body", bound=BaseModel)
 FILE_SECONDS = 20.0
+# The fields of a solution that are lists of pairs, and those that name a coordinate system.
+PAIRS = {"terminals": number_pairs, "steiner_points": number_pairs, "edges": node_pairs}
+SYSTEMS = {"crs": check_system, "plane_crs": check_plane}
 
 
 def check(kind: str, data: bytes, limits: Limits) -> Order:
@@ -44,15 +47,15 @@ def check_solve(data: bytes, limits: Limits) -> Order:
         fields["start"] = compact_solution(fields["start"], "start")
         fields["start"]["info"] = {}
     body = _validated(SolveBody, fields)
-    extra = {"start": body.start, "max_edge": body.max_edge, "most_relays": limits.relays}
-    return _solving("solve", body, limits, extra)
+    relays = {"max_edge": body.max_edge, "most_relays": limits.relays}
+    return _solving("solve", body, limits, start=body.start, **relays)
 
 
 def check_trace(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree and the way to it."""
     fields = _fields(data, TraceBody)
     _take_points(fields, limits.trace_points, "traced ")
-    return _solving("trace", _validated(TraceBody, fields), limits, {})
+    return _solving("trace", _validated(TraceBody, fields), limits)
 
 
 def check_export(data: bytes, limits: Limits) -> Order:
@@ -71,17 +74,15 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
         raise Refusal(422, f"{name}: input should be an object, got {shown(value)}")
     solution = dict(value)
     _refuse_unknown(solution, FIELDS, name)
-    for field in ("terminals", "steiner_points", "edges"):
-        if field in solution:
-            read = node_pairs if field == "edges" else number_pairs
-            array = read(solution.pop(field), f"{name}.{field}")
+    for field, given in value.items():
+        where = f"{name}.{field}"
+        if field in PAIRS:
+            array = PAIRS[field](given, where)
             solution[field] = array if len(array) else []
-    for field, given in solution.items():
-        if field not in ("terminals", "steiner_points", "edges"):
-            check_plain(given, f"{name}.{field}")
-    for field, check_name in (("crs", check_system), ("plane_crs", check_plane)):
-        if isinstance(solution.get(field), str):
-            check_name(solution[field], f"{name}.{field}")
+        else:
+            check_plain(given, where)
+        if field in SYSTEMS and isinstance(given, str):
+            SYSTEMS[field](given, where)
     return solution
 
 
@@ -128,32 +129,18 @@ def _validated(body: type[Body], fields: dict[str, Any]) -> Body:
         raise Refusal(422, problem_sentence(first) + more) from None
 
 
-def _solving(
-    task: str, body: SolveBody | TraceBody, limits: Limits, extra: dict[str, Any]
-) -> Order:
+def _solving(task: str, body: SolveBody | TraceBody, limits: Limits, **extra: Any) -> Order:
     if body.method not in MODULES:
         known = ", ".join(MODULES)
         raise Refusal(422, f"unknown method {quoted(body.method)}; known methods: {known}")
-    arguments = {
-        "points": body.points,
-        "method": body.method,
-        "options": open_options(body.method, body.options),
-        "time_limit": body.time_limit,
-        "most_seconds": limits.time_limit,
-        "seed": body.seed,
-        **extra,
-    }
-    seconds = _seconds(body.time_limit, limits)
-    return Order(task, pack_arguments(arguments), seconds, method=body.method)
-
-
-def _seconds(time_limit: float | None, limits: Limits) -> float:
-    """Return the time a request may take: its own limit, or the server's."""
-    if time_limit is None:
-        return limits.time_limit
-    if time_limit > limits.time_limit:
-        raise Refusal(422, f"time_limit: at most {limits.time_limit:g} s, got {time_limit:g}")
-    return time_limit
+    most = limits.time_limit
+    call = {"points": body.points, "method": body.method, "seed": body.seed}
+    call |= {"time_limit": body.time_limit, **open_options(body.method, body.options)}
+    seconds = most if body.time_limit is None else body.time_limit
+    if seconds > most:
+        raise Refusal(422, f"time_limit: at most {most:g} s, got {seconds:g}")
+    arguments = pack_arguments({"call": call, "most_seconds": most, **extra})
+    return Order(task, arguments, seconds, method=body.method)
 
 
 CHECKS: dict[str, Callable[[bytes, Limits], Order]] = {

@@ -116,7 +116,7 @@ class Pool:
                 return
         for worker in self.workers:
             if worker.job is job:
-                worker.stop()
+                worker.stop(job)
 
     def dispatch(self) -> None:
         """Give waiting jobs to idle workers; where none waits, a worker loads a method ahead."""

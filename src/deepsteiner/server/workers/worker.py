@@ -53,7 +53,8 @@ class Channel:
             self._worker.reply(self._job, Reply.PROGRESS, 0.0, pack_json(_described(progress)))
 
 
-Task = Callable[[dict[str, Any], Channel], bytes]
+# Called with a Channel and a request's arguments, by name.
+Task = Callable[..., bytes]
 
 
 class Request(NamedTuple):
@@ -115,7 +116,7 @@ class Worker:
             arguments = pickle.loads(request.arguments)
             if request.data:
                 arguments["data"] = request.data
-            answer = self._tasks[request.task](arguments, Channel(self, job, request.streams))
+            answer = self._tasks[request.task](Channel(self, job, request.streams), **arguments)
         except Exception as error:
             status, sentence = explained(error)
             if status == 500 and self._log.allows():
@@ -166,11 +167,10 @@ def give_back_memory() -> None:
 
 
 def solver_tasks() -> dict[str, Task]:
-    """Return what a solver does, once it can begin to."""
-    from . import tasks
+    """Return what a solver does; loading it takes a while, and may fail."""
+    from .tasks import ready_tasks
 
-    tasks.warm_up("start")
-    return dict(tasks.TASKS)
+    return ready_tasks()
 
 
 if __name__ == "__main__":

@@ -23,8 +23,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /pr
 
 
 def make_line(*clients: str):
-    from deepsteiner.server.workers.jobs import Job
-    from deepsteiner.server.workers.line import Line
+    from deepsteiner.server.workers.jobs import Job, Line
 
     line = Line()
     for number, client in enumerate(clients):
@@ -261,7 +260,7 @@ def test_small_bodies_are_checked_here_and_large_ones_by_the_clerk(make_pool):
 
 
 def test_counts_end_a_body_early():
-    from deepsteiner.server.intake.counts import file_counter, request_counter
+    from deepsteiner.server.intake.body import file_counter, request_counter
     from deepsteiner.server.refusals import Refusal
 
     counter = request_counter(100)

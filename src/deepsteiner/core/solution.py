@@ -79,11 +79,8 @@ class Solution:
     plane_crs: str | None = None
 
     def __post_init__(self) -> None:
-        for name, dtype in (
-            ("terminals", np.float64),
-            ("steiner_points", np.float64),
-            ("edges", np.int64),
-        ):
+        for name in ("terminals", "steiner_points", "edges"):
+            dtype = np.int64 if name == "edges" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C").reshape(-1, 2)
             array.flags.writeable = False
             object.__setattr__(self, name, array)

@@ -17,7 +17,7 @@ from ..core.points import FloatArray
 from ..core.trees import tree_length
 from ..geometry.relaxation import refine, refine_batch
 from ..geometry.spanning_trees import minimum_spanning_tree, mst_batch
-from ..run.method import Batch, BatchTrees, Run, Tree, instance_seed, pack
+from ..run.method import Batch, BatchTrees, Run, Tree, TreeRows, instance_seed
 from ..run.monitor import Monitor
 from . import decoding
 from .checkpoint import build, candidate_spec
@@ -88,7 +88,7 @@ def _trees(points: FloatArray, sizes: Any, steiner: FloatArray, refined: bool) -
         rows = np.flatnonzero(sizes == size)
         nodes = np.concatenate((points[rows], steiner[rows, : size - n]), axis=1)
         edges[rows, : size - 1] = mst_batch(nodes)
-    packed = pack(n, sizes, steiner, edges)
+    packed = TreeRows(sizes, steiner, edges).packed(n)
     if not refined:
         return packed
     return BatchTrees(*refine_batch(points, packed.steiner_start, packed.steiner, packed.edges))

@@ -1,4 +1,4 @@
-"""The door: who may ask, how large a body may be announced, and what every answer carries."""
+"""The door: who may ask, what every answer carries, and the answer where nothing is served."""
 
 from __future__ import annotations
 
@@ -6,18 +6,34 @@ import ipaddress
 import socket
 from collections.abc import Iterable
 from contextlib import suppress
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import ANSWER_HEADERS, refusal_response
 from .intake.body import too_large
 from .limits import Limits
-from .refusals import Refusal, quoted
+from .refusals import INTERNAL, Refusal, error_body, problem_sentence, quoted, short
 
 # Digits of a body's size; longer ones are no sizes.
 LONGEST_LENGTH = 20
+POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+ANSWER_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
 
 
 class Guard:
@@ -88,3 +104,31 @@ def own_names(host: str) -> set[str]:
     """Return the names under which a server bound to `host` is reached, beside addresses."""
     names = {"localhost", host.lower()}
     return names if host in ("127.0.0.1", "::1", "localhost") else names | {socket.gethostname()}
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """Return a refusal as a response."""
+    body = error_body(refusal.sentence)
+    return Response(body, refusal.status, refusal.headers, media_type="application/json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer a request that failed: refused, not routed, malformed, or through a fault of ours."""
+    if isinstance(error, Refusal):
+        return refusal_response(error)
+    if isinstance(error, RequestValidationError):
+        return refusal_response(Refusal(422, problem_sentence(error.errors()[0])))
+    if not isinstance(error, HTTPException):
+        # This one is sent from outside the guard, so it brings the headers itself.
+        return refusal_response(Refusal(*INTERNAL, ANSWER_HEADERS))
+    sentence, path = str(error.detail), short(request.url.path)
+    if error.status_code == 404:
+        sentence = f"there is nothing at {path}; /docs lists what there is"
+    elif error.status_code == 405:
+        sentence = f"{short(request.method)} is not served at {path}; see /docs"
+    return refusal_response(Refusal(error.status_code, sentence, error.headers))
+
+
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
+    (Refusal, HTTPException, RequestValidationError, Exception), answer_error
+)

@@ -15,8 +15,7 @@ from ..limits import SMALL_BYTES, Limits, most_streams
 from ..options import is_installed
 from ..refusals import Refusal, error_body
 from .frames import pack_arguments, pack_request
-from .jobs import Answer, Job, Order
-from .line import Line
+from .jobs import Answer, Job, Line, Order
 from .processes import COLD_SECONDS, LOADING, MOST_FAILURES, SOLVER, Worker
 
 if TYPE_CHECKING:
@@ -179,14 +178,9 @@ class Pool:
 
 
 async def answered(request: Request, pool: Pool, order: Order) -> Answer:
-    """Place an order for a request and wait for the answer."""
+    """Place an order and wait for the answer; a client that hangs up cancels it."""
     job = pool.submit(order, client=client_of(request))
     del order  # the job holds it now, until it is sent
-    return await wait_for(request, pool, job)
-
-
-async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:
-    """Wait for the answer; a client that hangs up cancels its job."""
     gone = asyncio.ensure_future(_hang_up(request))
     either: set[asyncio.Future[Any]] = {job.future, gone}
     try:

@@ -11,15 +11,19 @@ import numpy as np
 
 from ...api import solve
 from ...core.errors import FormatError, OptionError
+from ...core.points import FloatArray
 from ...core.solution import Solution
 from ...core.trees import tree_length
+from ...geometry.relaxation import refine
 from ...geometry.spanning_trees import minimum_spanning_tree
 from ...io import load_instances
 from ...run.monitor import Progress
+from ...solvers.exact import BATCH_LIMIT as EXACT_KERNEL_SIZE
+from ...solvers.local import BATCH_LIMIT as LOCAL_KERNEL_SIZE
 from ..intake.json_values import collector_paused
 from ..intake.systems import check_system
+from ..options import takes_start
 from .frames import pack_json
-from .starts import fitted_start
 
 if TYPE_CHECKING:
     from .worker import Channel, Task
@@ -35,6 +39,9 @@ MEDIA_TYPES = {
     "svg": "image/svg+xml",
     "png": "image/png",
 }
+
+# Up to here the method's kernel is done before it could make use of a tree.
+KERNEL_SIZES = {"exact": EXACT_KERNEL_SIZE, "local": LOCAL_KERNEL_SIZE}
 
 
 def solve_task(
@@ -53,6 +60,28 @@ def solve_task(
     extended = _with_relays(solution, max_edge, most_relays)
     relays = extended.steiner_points[len(solution.steiner_points) :].tolist()
     return pack_json({**answer(solution), "relays": relays, "start": told})
+
+
+def fitted_start(data: Any, method: str, points: FloatArray) -> tuple[Solution | None, str | None]:
+    """Return the tree to begin from, or None, and one word or two on what became of it."""
+    if data is None:
+        return None, None
+    if not takes_start(method):
+        return None, f"not taken by {method}"
+    if len(points) <= KERNEL_SIZES.get(method, 0):
+        return None, "not needed"
+    start = Solution.from_dict(data)
+    if start.terminals.shape != points.shape:
+        return None, "does not fit"
+    if np.array_equal(start.terminals, points):
+        return start, "used"
+    steiner, edges = refine(points, start.steiner_points, start.edges)
+    length = tree_length(np.concatenate((points, steiner)), edges)
+    moved = replace(
+        start, terminals=points, steiner_points=steiner, edges=edges, length=length,
+        lower_bound=None, status="feasible", crs=None, plane_crs=None,
+    )  # fmt: skip
+    return moved, "moved"
 
 
 def trace_task(channel: Channel, call: dict[str, Any], most_seconds: float) -> bytes:

@@ -19,8 +19,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum, auto
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Literal, NoReturn
 
 # How long the parent waits for a result before it looks whether to go on.
 POLL_SECONDS = 0.05
@@ -38,6 +37,8 @@ ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLIC
 # -P: what lies in the current folder must not pass for a module.
 COMMAND = ("-P", "-c", "from deepsteiner.run.processes import main; main()")
 
+# What a worker process tells; that it is gone is said by its reader.
+Reply = Literal["ready", "result", "failure", "gone"]
 # Called in a worker process as serve(item, given, go_on); it shall return when go_on() is false.
 Serve = Callable[[Any, Any, Callable[[], bool]], Any]
 # Called with the index of an item and its result.
@@ -51,15 +52,6 @@ class LostError(Exception):
         super().__init__(f"it {how}")
         self.item = item
         self.how = how
-
-
-class Reply(Enum):
-    """What a worker process tells."""
-
-    READY = auto()
-    RESULT = auto()
-    FAILURE = auto()
-    GONE = auto()  # said of it by its reader, when it has ended
 
 
 class Processes:
@@ -122,17 +114,17 @@ class Processes:
             child, reply, value, seconds = self._replies.get(timeout=POLL_SECONDS)
         except queue.Empty:
             return None
-        if reply is Reply.READY:
+        if reply == "ready":
             child.ready = True
             return None
         index = child.items.popleft() if child.items else None
-        if reply is Reply.RESULT and index is not None:
+        if reply == "result" and index is not None:
             child.room = min(MOST_IN_STORE, int(STORE_SECONDS / max(seconds, 1e-6)))
             keep(index, value)
             return None
         was_ready, child.ready = child.ready, False
         child.items.clear()
-        if reply is Reply.GONE:
+        if reply == "gone":
             if index is None and was_ready and any(other.ready for other in self._children):
                 return None  # it had nothing to do, and others are left
             return LostError(index, child.how_it_ended())
@@ -216,7 +208,7 @@ class _Child:
         with contextlib.suppress(Exception):
             while True:
                 self._replies.put((self, *pickle.load(self._process.stdout)))
-        self._replies.put((self, Reply.GONE, None, 0.0))
+        self._replies.put((self, "gone", None, 0.0))
 
 
 @contextlib.contextmanager
@@ -248,14 +240,15 @@ class _Server:
         """Serve until the parent says stop."""
         threading.Thread(target=self._read, daemon=True).start()
         serve, given = self._messages.get()
-        self._send(Reply.READY)
+        self._send("ready")
         while (message := self._messages.get()) is not None and not self._stopping:
             began = time.perf_counter()
+            reply: Reply = "result"
             try:
-                reply = Reply.RESULT, serve(message[0], given, lambda: not self._stopping)
+                value = serve(message[0], given, lambda: not self._stopping)
             except Exception as error:
-                reply = Reply.FAILURE, _portable(error)
-            self._send(*reply, time.perf_counter() - began)
+                reply, value = "failure", _portable(error)
+            self._send(reply, value, time.perf_counter() - began)
 
     def _read(self) -> None:
         try:

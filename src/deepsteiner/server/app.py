@@ -23,7 +23,7 @@ from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, desc
 from .limits import Limits, default_workers
 from .options import describe_methods
 from .refusals import Refusal, quoted
-from .workers.frames import pack_arguments
+from .workers.frames import pack_task
 from .workers.jobs import Answer, Job, Order
 from .workers.pool import Pool, answered, client_of
 from .workers.processes import CLERK
@@ -126,9 +126,8 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
         check_count(n or 1, pool.limits.points)
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
         kind = "uniform" if name == "random" else name
-        arguments = {"name": kind, "n": size, "seed": seed}
-        order = Order("sample", pack_arguments(arguments), SAMPLE_SECONDS)
-        return _respond(await answered(request, clerk, order))
+        task = pack_task("sample", name=kind, n=size, seed=seed)
+        return _respond(await answered(request, clerk, Order(task, SAMPLE_SECONDS)))
 
 
 def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:

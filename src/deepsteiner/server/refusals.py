@@ -13,22 +13,20 @@ from typing import Any
 
 from ..core.errors import InputError, MissingDependencyError
 
+Headers = Mapping[str, str]
+
 # A refusal may quote what it refuses, which may be as large as the request.
 LONGEST_SENTENCE = 400
 LONGEST_QUOTE = 40
-# Which is a RuntimeError there.
+# How torch says so, in a RuntimeError.
 TORCH_OUT_OF_MEMORY = "can't allocate memory"
-
-
 INTERNAL = 500, "internal error; the server's log has more"
 
 
 class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
     """A request that is not served: the status, and one sentence that says why."""
 
-    def __init__(
-        self, status: int, sentence: str, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, status: int, sentence: str, headers: Headers | None = None) -> None:
         super().__init__(sentence)
         self.status, self.sentence, self.headers = status, sentence, dict(headers or {})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import socket
 import sys
 from collections.abc import Iterable
@@ -53,24 +54,17 @@ def serve(
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to the address, or say why there is none."""
     try:
-        family, kind, number, _, target = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, target = found[0][0], found[0][4]
+        both = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+        return socket.create_server(target, family=family, backlog=2048, dualstack_ipv6=both)
     except (socket.gaierror, UnicodeError):
         raise OptionError(f"--host {host!r} is not an address or a known name") from None
-    listener = socket.socket(family, kind, number)
-    if sys.platform != "win32":  # where it would let two servers share the port
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(target)
-        listener.listen(2048)
     except OSError as error:
-        listener.close()
-        reason = error.strerror or str(error)
+        reason = os.strerror(error.errno).lower() if error.errno else str(error)
         raise OptionError(
-            f"cannot serve on {host} port {port}: {reason.lower()}; --port 0 takes a free port"
+            f"cannot serve on {host} port {port}: {reason}; --port 0 takes a free port"
         ) from None
-    return listener
 
 
 def address(host: str, port: int) -> str:

@@ -16,20 +16,17 @@ import threading
 import time
 import webbrowser
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import h11
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from .limits import Limits
 from .logs import LogBudget
 from .refusals import Refusal, last_answer
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
-
-    from .workers.pool import Pool
+from .workers.pool import Pool
 
 Phase = Literal["head", "drain", "answer", "served"]
 # How often connections are looked at.

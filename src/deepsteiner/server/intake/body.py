@@ -17,7 +17,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..limits import SMALL_BYTES, Limits
 from ..refusals import Refusal
-from ..workers.frames import pack_arguments
+from ..workers.frames import pack_task
 from ..workers.jobs import Order
 from ..workers.pool import Pool, answered, too_much_waiting
 from .checks import FILE_SECONDS, check
@@ -33,42 +33,13 @@ AT_ONCE = 4
 MARKS = {"lists": b"[", "objects": b"{", "values": b",", "lines": b"\n"}
 
 
-class Holding:
-    """What the large bodies that are under way take in all."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.bytes = 0
-
-    @contextmanager
-    def of_one(self) -> Iterator[Grow]:
-        """Lend room to one body; what it takes is told by the function yielded.
-
-        That notes the size the body has reached, or refuses it; a small one always has room.
-        """
-        held = 0
-
-        def grow(size: int) -> None:
-            nonlocal held
-            more = max(0, size - SMALL_BYTES) - held
-            if more > 0 and self.bytes + more > self.most:
-                raise too_much_waiting(self.most)
-            self.bytes += more
-            held += more
-
-        try:
-            yield grow
-        finally:
-            self.bytes -= held
-
-
 class Intake:
     """Reads bodies and turns them into orders; large ones are checked in the clerk's process."""
 
     def __init__(self, limits: Limits, clerk: Pool) -> None:
         self.limits = limits
         self.clerk = clerk
-        self.holding = Holding(limits.waiting_bytes)
+        self.held = 0  # bytes, by the large bodies that are under way
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def order(self, request: Request, kind: str) -> Order:
@@ -77,14 +48,16 @@ class Intake:
         if media_type != "application/json":
             expected = "expected a JSON object as the body with Content-Type application/json"
             raise Refusal(422, expected)
-        with self.holding.of_one() as grow:
+        with self.holding() as grow:
             data = await self._read(request, grow, request_counter(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             async with self._turns:
-                arguments = pack_arguments({"kind": kind, "limits": self.limits})
-                order = Order("check", arguments, CHECK_SECONDS, data)
-                answer = await answered(request, self.clerk, order)
+                task = pack_task("check", kind=kind, limits=self.limits, data=data)
+                del data  # the task holds a copy
+                waiting = answered(request, self.clerk, Order(task, CHECK_SECONDS))
+                del task  # and now the job holds it, until it is sent
+                answer = await waiting
         if answer.status != 200:
             raise Refusal(answer.status, json.loads(answer.body)["error"])
         checked: Order = pickle.loads(answer.body)
@@ -93,10 +66,30 @@ class Intake:
     async def file_order(self, request: Request, name: str) -> Order:
         """Return the order to read the file of points that a request holds."""
         most = self.limits.points
-        with self.holding.of_one() as grow:
+        with self.holding() as grow:
             data = await self._read(request, grow, file_counter(most))
-        arguments = pack_arguments({"name": name, "most_points": most})
-        return Order("read", arguments, FILE_SECONDS, data)
+        return Order(pack_task("read", name=name, most_points=most, data=data), FILE_SECONDS)
+
+    @contextmanager
+    def holding(self) -> Iterator[Grow]:
+        """Lend room to one body; what it takes is told by the function yielded.
+
+        That notes the size the body has reached, or refuses it; a small one always has room.
+        """
+        held, most = 0, self.limits.waiting_bytes
+
+        def grow(size: int) -> None:
+            nonlocal held
+            more = max(0, size - SMALL_BYTES) - held
+            if more > 0 and self.held + more > most:
+                raise too_much_waiting(most)
+            self.held += more
+            held += more
+
+        try:
+            yield grow
+        finally:
+            self.held -= held
 
     async def _read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""

@@ -18,7 +18,7 @@ from ...registry import MODULES
 from ..limits import Limits
 from ..options import open_options
 from ..refusals import Refusal, explained, problem_sentence, quoted, short, shown
-from ..workers.frames import pack_arguments
+from ..workers.frames import pack_task
 from ..workers.jobs import Order
 from .json_values import check_plain, node_pairs, number_pairs, parse_object
 from .schemas import ExportBody, SolveBody, TraceBody
@@ -64,8 +64,8 @@ def check_export(data: bytes, limits: Limits) -> Order:
     if "solution" in fields:
         fields["solution"] = compact_solution(fields["solution"], "solution")
     body = _validated(ExportBody, fields)
-    arguments = {**dict(body), "most_relays": limits.relays}
-    return Order("export", pack_arguments(arguments), FILE_SECONDS, format=body.format)
+    task = pack_task("export", **dict(body), most_relays=limits.relays)
+    return Order(task, FILE_SECONDS, format=body.format)
 
 
 def compact_solution(value: Any, name: str) -> dict[str, Any]:
@@ -139,8 +139,8 @@ def _solving(task: str, body: SolveBody | TraceBody, limits: Limits, **extra: An
     seconds = most if body.time_limit is None else body.time_limit
     if seconds > most:
         raise Refusal(422, f"time_limit: at most {most:g} s, got {seconds:g}")
-    arguments = pack_arguments({"call": call, "most_seconds": most, **extra})
-    return Order(task, arguments, seconds, method=body.method)
+    packed = pack_task(task, call=call, most_seconds=most, **extra)
+    return Order(packed, seconds, method=body.method)
 
 
 CHECKS: dict[str, Callable[[bytes, Limits], Order]] = {

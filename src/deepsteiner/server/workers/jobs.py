@@ -14,16 +14,13 @@ KEPT_REPORTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A checked request: what a worker is to do, as bytes, and the time that may take.
+    """A checked request: the packed task of a worker, and the seconds that may take.
 
-    `data` are bytes that go with the arguments as they came. `method` is the method it uses and
-    `format` the kind of file it makes, where it does.
+    `method` is the method it uses and `format` the kind of file it makes, where it does.
     """
 
-    task: str
-    arguments: bytes
+    task: bytes
     seconds: float
-    data: bytes = b""
     method: str | None = None
     format: str = ""
 

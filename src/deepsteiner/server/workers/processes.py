@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...run.processes import ENVIRONMENT
 from ..refusals import error_body
-from .frames import REPLY, Reply, pack_request
+from .frames import PROGRESS, REPLY, pack_request
 from .jobs import Answer, Job
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class Worker:
                 await self._start()
                 while True:
                     self._receive(*await self._read())
-            except (EOFError, OSError, TimeoutError, ValueError):
+            except (EOFError, OSError, TimeoutError):
                 self._lost()
             self.started.set()
             if self.failures:
@@ -107,10 +107,12 @@ class Worker:
         self.warm = {None, "mst"}
         self.pool.dispatch()
 
-    async def _read(self) -> tuple[Reply, int, float, bytes]:
+    async def _read(self) -> tuple[int, Answer]:
+        """Return the number of a job, and what the process says of it."""
         head = await self._process.stdout.readexactly(REPLY.size)
-        length, number, kind, amount = REPLY.unpack(head)
-        return Reply(kind), number, amount, await self._process.stdout.readexactly(length)
+        length, number, status, milliseconds = REPLY.unpack(head)
+        payload = await self._process.stdout.readexactly(length)
+        return number, Answer(status, payload, milliseconds)
 
     def begin(self, job: Job) -> None:
         """Send a job to the process and watch its time."""
@@ -124,7 +126,7 @@ class Worker:
 
     def stop(self, job: Job) -> None:
         """Ask the job it runs to stop, and end the process if it does not."""
-        self._send(pack_request(job.number, "stop"))
+        self._send(pack_request(job.number))
         self._watch(self.pool.limits.grace, 409, "cancelled, and did not stop by itself")
 
     async def end(self) -> None:
@@ -152,18 +154,17 @@ class Worker:
         self._reason = reason
         self._kill()
 
-    def _receive(self, kind: Reply, number: int, amount: float, payload: bytes) -> None:
+    def _receive(self, number: int, answer: Answer) -> None:
         job = self.job
         if job is None or job.number != number:
             return
-        if kind == Reply.PROGRESS:
-            job.report(payload)
+        if answer.status == PROGRESS:
+            job.report(answer.body)
             return
         self._release()
         # A refusal, too, shows that the method is loaded, or never will be.
         self.warm.add(job.method)
-        status = 200 if kind == Reply.DONE else int(amount)
-        job.finish(Answer(status, payload, amount if kind == Reply.DONE else 0.0))
+        job.finish(answer)
         self.pool.dispatch()
 
     def _release(self) -> None:

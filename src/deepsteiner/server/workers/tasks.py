@@ -128,7 +128,7 @@ def _with_relays(solution: Solution, max_edge: float | None, most: int) -> Solut
     return solution.with_max_edge(max_edge)
 
 
-def read_task(channel: Channel, name: str, most_points: int, data: bytes = b"") -> bytes:
+def read_task(channel: Channel, name: str, most_points: int, data: bytes) -> bytes:
     """Read the points of a file; longitudes and latitudes are projected to metres."""
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
     unread = "packed files are not read" if data.startswith(PACKED) else ""

@@ -25,12 +25,12 @@ from .run.parts import Part, all_rows, join, part_of_batch, part_of_solutions, p
 from .run.processes import LostError, Processes
 from .run.threads import Lanes, use_threads
 
-# A chunk of a batch kernel should take about this long, so that progress and stopping work; longer
-# where nobody listens, which leaves less between the chunks for one thread to do.
+# How long a chunk of a batch kernel should take: short enough for progress reports and stops, but
+# longer if nobody listens, since what happens between chunks keeps only one thread busy.
 _CHUNK_SECONDS, _SILENT_SECONDS = 0.03, 0.25
 _FIRST_CHUNK, _LARGEST_CHUNK = 16, 65_536
 _CUDA_CHUNK = 8192
-# About what it takes to start a worker process: so long this one solves small instances itself.
+# About what it takes to start a worker process; until then this one solves small instances itself.
 _START_SECONDS = 0.5
 
 

@@ -88,7 +88,7 @@ def _numeric(points: Any, what: str) -> NDArray[Any]:
 
 def _check_finite(array: FloatArray, what: str) -> None:
     sizes = np.abs(array)
-    if sizes.max() <= LARGEST_COORDINATE:  # which nothing is where one is not a number
+    if sizes.max() <= LARGEST_COORDINATE:  # false if any of them is NaN
         return
     row = int(np.argmax(~(sizes <= LARGEST_COORDINATE).all(axis=1)))
     x, y = array[row]

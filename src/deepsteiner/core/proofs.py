@@ -1,4 +1,4 @@
-"""What happens to a claim that turns out to be wrong: it is withdrawn, and said aloud."""
+"""What happens to a claim that turns out to be wrong: it is withdrawn, and the log says so."""
 
 from __future__ import annotations
 

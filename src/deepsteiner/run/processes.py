@@ -27,7 +27,7 @@ POLL_SECONDS = 0.05
 # over would take as long again. One with longer items has none: they might wait behind one that
 # takes very long while somebody else has nothing to do.
 STORE_SECONDS, MOST_IN_STORE = 0.02, 50
-# Processes that are told to stop get so long to hand over what they have.
+# How long processes that are told to stop have to hand over what they found.
 STOP_SECONDS = 1.0
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -39,7 +39,7 @@ COMMAND = ("-P", "-c", "from deepsteiner.run.processes import main; main()")
 
 # What a worker process tells; that it is gone is said by its reader.
 Reply = Literal["ready", "result", "failure", "gone"]
-# Called in a worker process as serve(item, given, go_on); it shall return when go_on() is false.
+# Called in a worker process as serve(item, given, go_on); it should return once go_on() is false.
 Serve = Callable[[Any, Any, Callable[[], bool]], Any]
 # Called with the index of an item and its result.
 Keep = Callable[[int, Any], None]
@@ -161,7 +161,7 @@ class _Child:
                 env={
                     **ENVIRONMENT,
                     **os.environ,
-                    # It shall find the same modules as its parent does.
+                    # It must find the same modules as its parent.
                     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
                 },
             )

@@ -1,4 +1,4 @@
-"""The door: who may ask, what every answer carries, and the answer where nothing is served."""
+"""Who may ask, what every answer carries, and the answers to requests that cannot be served."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ TORCH_OUT_OF_MEMORY = "can't allocate memory"
 INTERNAL = 500, "internal error; the server's log has more"
 
 
-class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
+class Refusal(Exception):  # noqa: N818 (few are errors of ours)
     """A request that is not served: the status, and one sentence that says why."""
 
     def __init__(self, status: int, sentence: str, headers: Headers | None = None) -> None:
@@ -34,7 +34,8 @@ class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
 def explained(error: Exception) -> tuple[int, str]:
     """Return status and sentence of an error; what is our own fault is not explained.
 
-    No exception is returned: one that its own frame knows lives on, with all it has seen.
+    The result is not an exception: one that its own frames refer to would stay alive, with all
+    that those frames hold.
     """
     if isinstance(error, Refusal):
         return error.status, error.sentence

@@ -35,10 +35,10 @@ SWEEP_SECONDS = 0.5
 # where a connection has been ended for it.
 PAUSE_SECONDS = 0.2
 CLOSING_SECONDS = 0.01
-# A client that is still sending a refused body gets so long, and may send so much further. Closing
-# at once would reset the connection, and the sentence that says why would be lost.
+# How long a client may go on sending a refused body, and how much of it. Closing at once would
+# reset the connection, and the sentence that says why would be lost.
 DRAIN_SECONDS, DRAIN_BYTES = 5.0, 64 * 2**20
-# What is taken from a connection at a time, before it is another's turn.
+# Bytes read from a connection at a time, before it is another's turn.
 PIECE_BYTES = 32 * 2**10
 
 

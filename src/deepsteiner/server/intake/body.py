@@ -117,7 +117,7 @@ def too_large(limits: Limits) -> Refusal:
 
 
 class Counter:
-    """Counts what a body of so many points holds, piece by piece; `most` limits each of `MARKS`."""
+    """Counts what a body holds, piece by piece; `most` has a limit for each of `MARKS`."""
 
     def __init__(self, points: int, **most: int) -> None:
         self._points = points

@@ -110,7 +110,7 @@ def _refuse_unknown(fields: dict[str, Any], known: Any, name: str) -> None:
 
 
 def _take_points(fields: dict[str, Any], most: int, word: str = "") -> None:
-    """Turn the points into an array, or name the first that is none."""
+    """Turn the points into an array, or name the first that is not a pair of numbers."""
     if "points" not in fields:
         return  # which the schema says in its own words
     given = fields["points"]

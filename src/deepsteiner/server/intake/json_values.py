@@ -49,7 +49,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would look again and again at all that is being made."""
+    """Pause the garbage collector, which would scan again and again what is being built."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -63,7 +63,7 @@ def solve_task(
 
 
 def fitted_start(data: Any, method: str, points: FloatArray) -> tuple[Solution | None, str | None]:
-    """Return the tree to begin from, or None, and one word or two on what became of it."""
+    """Return the tree to begin from, or None, and a word or two on what became of it."""
     if data is None:
         return None, None
     if not takes_start(method):

@@ -100,7 +100,7 @@ class Worker:
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
 
     def _serve_next(self) -> int:
-        """Serve one request; return the bytes it came in, of which then none is held."""
+        """Serve one request and let go of its bytes; return how many there were."""
         request = self._requests.get()
         self.serve(request)
         return len(request.task)
@@ -144,7 +144,7 @@ def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """Let allocations beyond so many bytes fail, which is told, before the machine has none."""
+    """Make allocations beyond this many bytes fail, with an answer that says so."""
     try:
         import resource
     except ImportError:  # Windows has no such limit

@@ -55,12 +55,13 @@ class GeoPoints(np.ndarray[Any, np.dtype[np.float64]]):
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        reduced: Any = super().__reduce__()
-        return reduced[0], reduced[1], (self.crs, reduced[2])
+        return _with_crs, (np.asarray(self), self.crs)
 
-    def __setstate__(self, state: Any) -> None:
-        self.crs = state[0]
-        super().__setstate__(state[1])
+
+def _with_crs(points: FloatArray, crs: str | None) -> GeoPoints:
+    result = points.view(GeoPoints)
+    result.crs = crs
+    return result
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,18 +74,11 @@ class NoOptions:
 @functools.cache  # resolving annotations costs more than solving ten points
 def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]]:
     hints = typing.get_type_hints(options_class)
-    infos = {
-        field.name: OptionInfo(
-            field.name,
-            _type_name(hints[field.name]),
-            field.default,
-            **{
-                **field.metadata,
-                "choices": field.metadata["choices"] or _choices(hints[field.name]),
-            },
-        )
-        for field in dataclasses.fields(options_class)
-    }
+    infos = {}
+    for field in dataclasses.fields(options_class):
+        hint = hints[field.name]
+        facts = {**field.metadata, "choices": field.metadata["choices"] or _choices(hint)}
+        infos[field.name] = OptionInfo(field.name, _type_name(hint), field.default, **facts)
     return infos, hints
 
 

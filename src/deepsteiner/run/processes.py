@@ -154,7 +154,7 @@ class _Child:
         self.room = 0
         self._replies = replies
         with _blocked_signals():
-            self._process = subprocess.Popen(
+            self._process: Any = subprocess.Popen(
                 (sys.executable, *COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
@@ -175,14 +175,13 @@ class _Child:
 
     def send(self, message: Any) -> None:
         """Send a message; a process that has died is reported by its reader."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
             self._process.stdin.flush()
 
     def how_it_ended(self) -> str:
         """Return how the process ended, in words that follow "it"."""
-        code = self._process.wait()
+        code: int = self._process.wait()
         if code >= 0:
             return f"ended with exit code {code}"
         try:
@@ -199,11 +198,9 @@ class _Child:
         self._reader.join()
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not sent is not wanted any more
-                assert stream is not None
                 stream.close()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         # However its last message broke off, the process is gone.
         with contextlib.suppress(Exception):
             while True:

@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from functools import partial
-from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from .monitor import Report
@@ -45,8 +44,7 @@ def share(count: int, run: Callable[[int, int], None]) -> None:
         return
     bounds = [count * i // chunks for i in range(chunks + 1)]
     with ThreadPoolExecutor(chunks) as pool:
-        for done in [pool.submit(run, *span) for span in pairwise(bounds)]:
-            done.result()
+        list(pool.map(run, bounds[:-1], bounds[1:]))  # which raises what a call raised
 
 
 class Lanes:

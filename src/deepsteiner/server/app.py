@@ -27,10 +27,17 @@ from .workers.frames import pack_task
 from .workers.jobs import Answer, Job, Order
 from .workers.pool import Pool, answered, client_of
 from .workers.processes import CLERK
-from .workers.tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
 PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+# Of the files that /api/export makes, by format.
+MEDIA_TYPES = {
+    "json": "application/json",
+    "geojson": "application/geo+json",
+    "csv": "text/csv; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+}
 SAMPLES = ("random", "D1", "D2", "D3", "lattice", "clustered")
 SAMPLE_SIZE = 24
 SAMPLE_SECONDS = 10.0

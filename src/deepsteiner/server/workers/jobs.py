@@ -34,10 +34,6 @@ class Answer:
     milliseconds: float = 0.0
 
 
-def _new_future() -> asyncio.Future[Answer]:
-    return asyncio.get_running_loop().create_future()
-
-
 @dataclass(eq=False, slots=True)
 class Job:
     """One request: the frame for the worker, the time it may take, and what comes back."""
@@ -50,7 +46,7 @@ class Job:
     streams: bool = False
     cancelled: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(8))
-    future: asyncio.Future[Answer] = field(default_factory=_new_future)
+    future: asyncio.Future[Answer] = field(default_factory=asyncio.Future)
     _reports: deque[bytes] = field(default_factory=lambda: deque(maxlen=KEPT_REPORTS))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 

@@ -32,13 +32,6 @@ if TYPE_CHECKING:
 READABLE = ("csv", "tsv", "txt", "json", "jsonl", "geojson", "estein", "stp", "tsp")
 # How gzip, zip and numpy files begin.
 PACKED = (b"\x1f\x8b", b"PK", b"\x93NUMPY")
-MEDIA_TYPES = {
-    "json": "application/json",
-    "geojson": "application/geo+json",
-    "csv": "text/csv; charset=utf-8",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-}
 
 # Up to here the method's kernel is done before it could make use of a tree.
 KERNEL_SIZES = {"exact": EXACT_KERNEL_SIZE, "local": LOCAL_KERNEL_SIZE}

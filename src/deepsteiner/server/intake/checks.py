@@ -41,8 +41,7 @@ def check(kind: str, data: bytes, limits: Limits) -> Order:
 
 def check_solve(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree."""
-    fields = _fields(data, SolveBody)
-    _take_points(fields, limits.points)
+    fields = _fields(data, SolveBody, limits.points)
     if fields.get("start") is not None:
         fields["start"] = compact_solution(fields["start"], "start")
         fields["start"]["info"] = {}
@@ -53,14 +52,13 @@ def check_solve(data: bytes, limits: Limits) -> Order:
 
 def check_trace(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree and the way to it."""
-    fields = _fields(data, TraceBody)
-    _take_points(fields, limits.trace_points, "traced ")
+    fields = _fields(data, TraceBody, limits.trace_points, "traced ")
     return _solving("trace", _validated(TraceBody, fields), limits)
 
 
 def check_export(data: bytes, limits: Limits) -> Order:
     """Check a request for a file of a tree."""
-    fields = _fields(data, ExportBody)
+    fields = _fields(data, ExportBody, limits.points)
     if "solution" in fields:
         fields["solution"] = compact_solution(fields["solution"], "solution")
     body = _validated(ExportBody, fields)
@@ -92,31 +90,24 @@ def check_count(count: int, most: int, word: str = "") -> None:
         raise Refusal(413, f"too many points: at most {most} {word}points, got {shown(count)}")
 
 
-def _fields(data: bytes, body: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a body, of which none is unknown."""
+def _fields(data: bytes, body: type[BaseModel], most: int, word: str = "") -> dict[str, Any]:
+    """Return the fields of a body, all of them known; its points, at most `most`, are an array."""
     fields = parse_object(data)
-    _refuse_unknown(fields, body.model_fields, "")
+    _refuse_unknown(fields, body.model_fields, "this request")
     for name, value in fields.items():
         if name not in ("points", "start", "solution"):
             check_plain(value, name)
+    if "points" in fields:  # the schema says so where they are missing
+        if isinstance(fields["points"], list):
+            check_count(len(fields["points"]), most, word)
+        fields["points"] = as_points(number_pairs(fields["points"], "points"))
     return fields
 
 
 def _refuse_unknown(fields: dict[str, Any], known: Any, name: str) -> None:
     for field in fields:
         if field not in known:
-            where = f"field of {name}" if name else "field of this request"
-            raise Refusal(422, f"{short(field)} is not a {where}")
-
-
-def _take_points(fields: dict[str, Any], most: int, word: str = "") -> None:
-    """Turn the points into an array, or name the first that is not a pair of numbers."""
-    if "points" not in fields:
-        return  # which the schema says in its own words
-    given = fields["points"]
-    if isinstance(given, list):
-        check_count(len(given), most, word)
-    fields["points"] = as_points(number_pairs(given, "points"))
+            raise Refusal(422, f"{short(field)} is not a field of {name}")
 
 
 def _validated(body: type[Body], fields: dict[str, Any]) -> Body:

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from . import datasets, errors
-    from .api import solve
-    from .batch import solve_many
-    from .core.errors import DeepSteinerError
-    from .core.solution import Solution
-    from .core.solutions import Solutions
-    from .io import load_instances, load_points, save_points
-    from .refinement import refine
-    from .registry import methods
-    from .run.monitor import Progress
+    from . import datasets as datasets
+    from . import errors as errors
+    from .api import solve as solve
+    from .batch import solve_many as solve_many
+    from .core.errors import DeepSteinerError as DeepSteinerError
+    from .core.solution import Solution as Solution
+    from .core.solutions import Solutions as Solutions
+    from .io import load_instances as load_instances
+    from .io import load_points as load_points
+    from .io import save_points as save_points
+    from .refinement import refine as refine
+    from .registry import methods as methods
+    from .run.monitor import Progress as Progress
 
 # Resolved on first use, so that importing the package costs nothing.
 _LAZY = {
@@ -37,21 +40,7 @@ _LAZY = {
 }
 _MODULES = ("datasets", "errors")
 
-__all__ = [
-    "DeepSteinerError",
-    "Progress",
-    "Solution",
-    "Solutions",
-    "datasets",
-    "errors",
-    "load_instances",
-    "load_points",
-    "methods",
-    "refine",
-    "save_points",
-    "solve",
-    "solve_many",
-]
+__all__ = sorted([*_LAZY, *_MODULES])
 
 
 def __getattr__(name: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .core.device import Device, Place
+from .core.device import Device
 from .core.errors import InternalError, OptionError, TreeError, repeating_line
 from .core.geo import Plane, plane_of
 from .core.jit import prepare_kernels
@@ -101,51 +101,38 @@ def solve(
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)
     problem = Problem.of(as_points(plane.into(given)) if plane else given, policy)
-    steps: list[dict[str, Any]] | None = [] if trace else None
+    stream = instance_seed(problem.terminals, seed) if chosen.info.random else seed
+    run = Run(problem.points, problem.frame, monitor, stream, place, [] if trace else None)
+    monitor.unit = problem.frame.unit
     try:
-        tree = run_method(chosen, problem, monitor, seed, place, steps)
-        solution = build_solution(chosen, problem, tree, monitor, given, plane)
+        tree = _run_method(chosen, run)
+        solution = build_solution(chosen.info.name, problem, tree, run, given, plane)
     except InternalError as error:
         checked = {name: getattr(chosen.options, name) for name in options}
         if plane is not None:
             checked |= {"crs": plane.crs, "project_to": plane.plane_crs}
         error.add_note(f"to repeat it: {repeating_line(given, method, seed, checked)}")
         raise
-    if steps is not None:
-        solution.info["trace"] = steps
+    if run.trace is not None:
+        solution.info["trace"] = run.trace
     return solution
 
 
-def run_method(
-    chosen: Method,
-    problem: Problem,
-    monitor: Monitor,
-    seed: int,
-    device: Place = "cpu",
-    trace: list[dict[str, Any]] | None = None,
-) -> Tree:
-    """Run a method on a problem; one or two distinct points need none."""
-    monitor.unit = problem.frame.unit
-    count = len(problem.points)
+def _run_method(chosen: Method, run: Run) -> Tree:
+    """Run a method; one or two distinct points need none."""
+    count = len(run.points)
     if count <= 2:
-        length = float(np.hypot(*(problem.points[0] - problem.points[-1])))
-        edges = np.array([[0, 1]] if count == 2 else [], dtype=np.int64).reshape(-1, 2)
-        monitor.report("done", 1, 1, length, length)
+        length = float(np.hypot(*(run.points[0] - run.points[-1])))
+        run.monitor.report("done", 1, 1, length, length)
+        edges = np.array([[0, 1]][: count - 1], dtype=np.int64).reshape(-1, 2)
         return Tree(np.empty((0, 2)), edges, lower_bound=length, optimal=True)
-    stream = instance_seed(problem.terminals, seed) if chosen.info.random else seed
-    run = Run(problem.points, problem.frame, monitor, stream, device, trace)
     prepare_kernels()
     tree: Tree = chosen.module.solve(run, chosen.options)
     return tree
 
 
 def build_solution(
-    chosen: Method,
-    problem: Problem,
-    tree: Tree,
-    monitor: Monitor,
-    given: FloatArray,
-    plane: Plane | None,
+    name: str, problem: Problem, tree: Tree, run: Run, given: FloatArray, plane: Plane | None
 ) -> Solution:
     """Map a tree of the frame back to the user's coordinates and validate it there."""
     steiner = problem.frame.back(tree.steiner)
@@ -155,33 +142,25 @@ def build_solution(
     try:
         check_tree(problem.terminals, steiner, edges)
     except TreeError as error:
-        name = chosen.info.name
         raise InternalError(f"method {name!r} made an invalid tree: {error}") from None
     length = tree_length(np.concatenate((problem.terminals, steiner)), edges)
     # What joins points that coincide is not part of what was proven: see `core.coincident`.
     joined = tree_length(problem.terminals, problem.ties)
     bound = None if tree.lower_bound is None else tree.lower_bound * problem.frame.unit
-    name = tree.method or chosen.info.name
+    name = tree.method or name
     if bound is not None and is_contradicted(bound, length):
         record = report_contradiction(name, given, bound, length)
         tree = replace(tree, optimal=False, info={**tree.info, "contradiction": record})
         bound = None
     if bound is not None:
         bound = float(stated_bound(bound, length - joined))
-    solution = Solution(
-        given,
-        steiner if plane is None else plane.back(steiner),
-        edges,
-        length,
-        bound,
-        _status(tree, monitor, length, bound),
-        name,
-        monitor.elapsed(),
-        dict(tree.info),
-        None if plane is None else plane.crs,
-        None if plane is None else plane.plane_crs,
-    )
-    return solution if plane is None else solution.validate()
+    status = _status(tree, run.monitor, length, bound)
+    made = length, bound, status, name, run.monitor.elapsed(), dict(tree.info)
+    if plane is None:
+        return Solution(given, steiner, edges, *made)
+    return Solution(
+        given, plane.back(steiner), edges, *made, crs=plane.crs, plane_crs=plane.plane_crs
+    ).validate()
 
 
 def terminal_edges(problem: Problem, edges: IntArray) -> IntArray:

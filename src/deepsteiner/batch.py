@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -25,12 +25,12 @@ from .run.parts import Part, all_rows, join, part_of_batch, part_of_solutions, p
 from .run.processes import LostError, Processes
 from .run.threads import Lanes, use_threads
 
-# A chunk of a batch kernel should take about this long, so that progress and stopping work; longer
-# where nobody listens, which leaves less between the chunks for one thread to do.
+# How long a chunk of a batch kernel should take: short enough for progress reports and stops, but
+# longer if nobody listens, since what happens between chunks keeps only one thread busy.
 _CHUNK_SECONDS, _SILENT_SECONDS = 0.03, 0.25
 _FIRST_CHUNK, _LARGEST_CHUNK = 16, 65_536
 _CUDA_CHUNK = 8192
-# About what it takes to start a worker process: so long this one solves small instances itself.
+# About what it takes to start a worker process; until then this one solves small instances itself.
 _START_SECONDS = 0.5
 
 
@@ -118,7 +118,9 @@ class Job:
         seed, place = check_common(common["seed"], common["device"], self._method)
         _refuse_geographic(batch)
         self._instances = as_batch(batch)
-        self._call = {**common, "seed": seed, "device": place, **options}
+        self._seed = seed
+        # What `_solve_row` is given with every instance.
+        self._given = method, {**common, "seed": seed, "device": place, **options}
         self._device: Place = getattr(self._method.module, "BATCH_DEVICE", place)
         self._workers = processes
         self._monitor = Monitor(None, on_progress)
@@ -153,6 +155,7 @@ class Job:
     def _run_kernels(self) -> list[int]:
         """Solve what a batch kernel serves; return the rows that are left to go one by one."""
         left: list[int] = []
+        sizes = np.array([len(points) for points in self._instances], dtype=np.int64)
         sizer = _Sizer(self._device, silent=self._monitor.on_progress is None)
         # An accelerator, and torch on any device, keep several threads busy with one chunk.
         one_lane = self._device == "cuda" or "torch" in self._method.info.needs
@@ -173,8 +176,9 @@ class Job:
             self._report()
 
         with Lanes(lanes) as under_way:
-            for rows in self._rows_by_size():
-                if not self._has_kernel(len(self._instances[rows[0]])):
+            for size in np.unique(sizes).tolist():
+                rows = np.flatnonzero(sizes == size)
+                if not self._has_kernel(size):
                     left += rows.tolist()
                     continue
                 prepare_kernels()
@@ -182,9 +186,9 @@ class Job:
                     if under_way.full:
                         keep_next()  # which may be told to stop
                         continue
-                    size = min(sizer.size, math.ceil(len(rows) / lanes))
-                    under_way.submit(solve_chunk, rows[:size])
-                    rows = rows[size:]
+                    count = min(sizer.size, math.ceil(len(rows) / lanes))
+                    under_way.submit(solve_chunk, rows[:count])
+                    rows = rows[count:]
             while under_way.waiting:
                 keep_next()
         return left
@@ -199,11 +203,6 @@ class Job:
             batch = self._framed(rows[~odd])
         trees = self._method.module.solve_batch(batch, self._method.options)
         return part_of_batch(rows[~odd], trees, batch, self._method.info.name), rows[odd]
-
-    def _rows_by_size(self) -> Iterator[IntArray]:
-        sizes = np.array([len(points) for points in self._instances], dtype=np.int64)
-        for size in np.unique(sizes).tolist():
-            yield np.flatnonzero(sizes == size)
 
     def _has_kernel(self, size: int) -> bool:
         module = self._method.module
@@ -220,31 +219,25 @@ class Job:
             points = np.stack([self._instances[row] for row in rows])
         shifts, exponents = frames(points)
         inside = np.ldexp(points - shifts[:, None], exponents[:, None, None].astype(np.int32))
-        return Batch(inside, shifts, exponents, self._seeds(points), self._device)
-
-    def _seeds(self, points: FloatArray) -> IntArray:
-        seed = self._call["seed"]
-        if not self._method.info.random:
-            return np.full(len(points), seed, dtype=np.int64)
-        return np.array([instance_seed(one, seed) for one in points], dtype=np.int64)
+        seeds = np.full(len(points), self._seed, dtype=np.int64)
+        if self._method.info.random:
+            seeds[:] = [instance_seed(one, self._seed) for one in points]
+        return Batch(inside, shifts, exponents, seeds, self._device)
 
     # --- one by one, here or in worker processes --------------------------------------------------
 
     def _run_alone(self, rows: list[int]) -> None:
         rows = sorted(rows)
         if self._workers > 1:
-            small = [row for row in rows if self._is_small(row)]
+            sizes = {row: len(self._instances[row]) for row in rows}
+            small = [row for row in rows if sizes[row] < 3 or self._has_kernel(sizes[row])]
             rest = {*rows} - {*self._run_here(small, _START_SECONDS)}
             # The largest first: towards the end there is something left for every process.
-            rows = sorted(rest, key=lambda row: (-len(self._instances[row]), row))
+            rows = sorted(rest, key=lambda row: (-sizes[row], row))
         if self._monitor.stop_reason is None and self._workers > 1 and len(rows) > 1:
             self._run_processes(rows)
         else:
             self._run_here(rows)
-
-    def _is_small(self, row: int) -> bool:
-        size = len(self._instances[row])
-        return size < 3 or self._has_kernel(size)
 
     def _run_here(self, rows: Iterable[int], seconds: float = math.inf) -> list[int]:
         """Solve one after the other for about so long; return the rows that are done."""
@@ -266,17 +259,12 @@ class Job:
             except LostError as error:
                 at = "before it began" if error.item is None else f"at instance {rows[error.item]}"
                 finished = f"{self._done} of {len(self._instances)} instances are finished"
-                raise WorkerError(
-                    f"a worker process died {at}: it {error.how}; {finished}"
-                ) from None
+                sentence = f"a worker process died {at}: it {error.how}; {finished}"
+                raise WorkerError(sentence) from None
 
     def _keep_one(self, row: int, solution: Solution) -> None:
         self._alone[row] = solution
         self._done += solution.status != "interrupted"
-
-    @property
-    def _given(self) -> tuple[str, dict[str, Any]]:
-        return self._method.info.name, self._call
 
 
 class _Sizer:

@@ -20,29 +20,17 @@ points: point 1 is (nan, 1); coordinates must be finite
 
 from __future__ import annotations
 
-from .core.errors import (
-    DeepSteinerError,
-    FormatError,
-    InputError,
-    InternalError,
-    MissingDependencyError,
-    OptionError,
-    PointsError,
-    TreeError,
-    UnknownMethodError,
-)
+from .core.errors import DeepSteinerError as DeepSteinerError
+from .core.errors import FormatError as FormatError
+from .core.errors import InputError as InputError
+from .core.errors import InternalError as InternalError
+from .core.errors import MissingDependencyError as MissingDependencyError
+from .core.errors import OptionError as OptionError
+from .core.errors import PointsError as PointsError
+from .core.errors import TreeError as TreeError
+from .core.errors import UnknownMethodError as UnknownMethodError
 
-__all__ = [
-    "DeepSteinerError",
-    "FormatError",
-    "InputError",
-    "InternalError",
-    "MissingDependencyError",
-    "OptionError",
-    "PointsError",
-    "TreeError",
-    "UnknownMethodError",
-]
+__all__ = sorted(name for name in globals() if name.endswith("Error"))
 
 
 def __dir__() -> list[str]:

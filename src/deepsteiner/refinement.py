@@ -73,7 +73,9 @@ def refine(solution: Solution) -> Solution:
         runtime=solution.runtime + time.perf_counter() - began,
         info={**kept, "refined_from": solution.length},
     )
-    refined = _with_relays_of(solution, refined)
+    if solution.info.get("relays"):  # which is put back for the same longest edge
+        longest = solution.info.get("max_edge", float(solution.edge_lengths().max()))
+        refined = refined.with_max_edge(longest)
     try:
         return refined.validate()
     except TreeError as error:
@@ -124,12 +126,3 @@ def _claims(solution: Solution, length: float) -> dict[str, Any]:
     record = report_contradiction(solution.method, solution.terminals, bound, length)
     info = {**solution.info, "contradiction": record}
     return {"lower_bound": None, "status": "feasible", "info": info}
-
-
-def _with_relays_of(solution: Solution, refined: Solution) -> Solution:
-    """Return the refined tree with relays for the same longest edge."""
-    if not solution.info.get("relays"):
-        return refined
-    return refined.with_max_edge(
-        solution.info.get("max_edge", float(solution.edge_lengths().max()))
-    )

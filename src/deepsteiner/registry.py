@@ -48,8 +48,19 @@ class Method:
 def methods() -> dict[str, MethodInfo]:
     """Return every method by name, with its summary, guarantee, needs and options.
 
-    >>> methods()["mst"].summary
+    Returns
+    -------
+    dict of str to MethodInfo
+        Each has a `summary`, the `guarantee` on the length of its trees, the packages it `needs`
+        beyond a plain install, and its `options` with their defaults and ranges.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> ds.methods()["mst"].summary
     'the minimum spanning tree, without Steiner points'
+    >>> [option.name for option in ds.methods()["greedy"].options][:1]
+    ['candidates']
     """
     return {name: _module(name).INFO for name in MODULES}
 

@@ -198,12 +198,12 @@ def test_the_exit_code_reaches_the_shell(points_file):
 def test_the_server_tells_faults_from_bad_input(monkeypatch, capfd, error, status):
     worker = pytest.importorskip("deepsteiner.server.workers.worker")
 
-    def task(arguments, channel):
+    def task(channel):
         raise error
 
     answers = []
     one = worker.Worker(None, -1, {"some": task})
-    monkeypatch.setattr(one, "reply", lambda job, kind, number, body: answers.append(number))
-    one.serve(worker.Request(1, "some", pickle.dumps({}), b"", streams=False))
+    monkeypatch.setattr(one, "reply", lambda job, status, body: answers.append(status))
+    one.serve(worker.Request(1, False, pickle.dumps(("some", {}))))
     assert answers == [status]
     assert ("Traceback" in capfd.readouterr().err) == (status == 500)

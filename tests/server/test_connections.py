@@ -92,9 +92,9 @@ def test_answer_that_is_not_taken_closes_the_connection(server):
 
 
 def test_what_waits_to_be_taken_is_limited_in_all():
-    from deepsteiner.server.connections import Doorman
     from deepsteiner.server.limits import Limits
     from deepsteiner.server.logs import LogBudget
+    from deepsteiner.server.web import Doorman
 
     class Transport:
         def __init__(self, unread: int) -> None:

@@ -23,8 +23,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's /pr
 
 
 def make_line(*clients: str):
-    from deepsteiner.server.workers.jobs import Job
-    from deepsteiner.server.workers.line import Line
+    from deepsteiner.server.workers.jobs import Job, Line
 
     line = Line()
     for number, client in enumerate(clients):
@@ -96,7 +95,7 @@ def make_pool(monkeypatch):
 def order(size: int = 10):
     from deepsteiner.server.workers.jobs import Order
 
-    return Order("solve", b"x" * size, 1.0)
+    return Order(b"x" * size, 1.0)
 
 
 def running(pool) -> list[bool]:
@@ -207,21 +206,21 @@ def test_bytes_that_wait_are_limited_in_all(make_pool):
 
 
 def test_large_bodies_under_way_are_limited_in_all():
-    from deepsteiner.server.intake.body import Holding
-    from deepsteiner.server.limits import SMALL_BYTES
+    from deepsteiner.server.intake.body import Intake
+    from deepsteiner.server.limits import SMALL_BYTES, Limits
     from deepsteiner.server.refusals import Refusal
 
-    holding = Holding(100_000)
-    with holding.of_one() as first:
+    intake = Intake(Limits(waiting_bytes=100_000), None)
+    with intake.holding() as first:
         first(SMALL_BYTES)
-        assert holding.bytes == 0
+        assert intake.held == 0
         first(SMALL_BYTES + 90_000)
-        with holding.of_one() as second:
+        with intake.holding() as second:
             second(SMALL_BYTES + 9_000)
             with pytest.raises(Refusal, match="at most 100000 bytes"):
                 second(SMALL_BYTES + 10_001)
-        assert holding.bytes == 90_000
-    assert holding.bytes == 0
+        assert intake.held == 90_000
+    assert intake.held == 0
 
 
 def test_small_bodies_are_checked_here_and_large_ones_by_the_clerk(make_pool):
@@ -255,13 +254,13 @@ def test_small_bodies_are_checked_here_and_large_ones_by_the_clerk(make_pool):
         job.finish(Answer(422, b'{"error": "as the clerk says"}'))
         with pytest.raises(Refusal, match="as the clerk says"):
             await large
-        assert intake.holding.bytes == 0
+        assert intake.held == 0
 
     asyncio.run(run())
 
 
 def test_counts_end_a_body_early():
-    from deepsteiner.server.intake.counts import file_counter, request_counter
+    from deepsteiner.server.intake.body import file_counter, request_counter
     from deepsteiner.server.refusals import Refusal
 
     counter = request_counter(100)

@@ -359,8 +359,8 @@ def test_limits_are_told_where_people_look(client):
     import inspect
 
     from deepsteiner.cli.commands.serve import serve
-    from deepsteiner.server.examples import LIMITS
     from deepsteiner.server.limits import Limits
+    from deepsteiner.server.manual import LIMITS
 
     told = client.get("/api/limits").json()
     assert (told["points"], told["streams_at_once"]) == (400, 1)

@@ -55,12 +55,13 @@ class GeoPoints(np.ndarray[Any, np.dtype[np.float64]]):
         return result
 
     def __reduce__(self) -> tuple[Any, ...]:
-        reduced: Any = super().__reduce__()
-        return reduced[0], reduced[1], (self.crs, reduced[2])
+        return _with_crs, (np.asarray(self), self.crs)
 
-    def __setstate__(self, state: Any) -> None:
-        self.crs = state[0]
-        super().__setstate__(state[1])
+
+def _with_crs(points: FloatArray, crs: str | None) -> GeoPoints:
+    result = points.view(GeoPoints)
+    result.crs = crs
+    return result
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class Plane:
         array = np.array(points, dtype=np.float64).reshape(-1, 2)
         if self.is_lonlat:
             check_lonlat(array)
-        mapped = self._mapped(array, self.crs, self.plane_crs)
+        mapped = _transformed(array, self.crs, self.plane_crs)
         bad = ~np.isfinite(mapped).all(axis=1)
         if bad.any():
             row = int(np.argmax(bad))
@@ -92,10 +93,7 @@ class Plane:
         array = np.array(metres, dtype=np.float64).reshape(-1, 2)
         if self.unit != 1.0:
             array /= self.unit
-        return self._mapped(array, self.plane_crs, self.crs)
-
-    def _mapped(self, array: FloatArray, source: str, target: str) -> FloatArray:
-        return array if source == target else _transformed(array, source, target)
+        return _transformed(array, self.plane_crs, self.crs)
 
 
 def plane_of(crs: Any, plane_crs: Any = None, points: Any = None) -> Plane:
@@ -108,13 +106,12 @@ def plane_of(crs: Any, plane_crs: Any = None, points: Any = None) -> Plane:
     """
     source_text = crs_text(crs)
     source = _crs(source_text)
-    if plane_crs is None:
-        if source.is_projected and not _is_web_mercator(source):
-            plane_text = source_text
-        else:
-            plane_text = _local_plane(source_text, source, points)
-    else:
+    if plane_crs is not None:
         plane_text = crs_text(plane_crs)
+    elif source.is_projected and not _is_web_mercator(source):
+        plane_text = source_text
+    else:
+        plane_text = _local_plane(source_text, source, points)
     plane = _crs(plane_text)
     if not plane.is_projected:
         raise OptionError(
@@ -128,8 +125,7 @@ def plane_of(crs: Any, plane_crs: Any = None, points: Any = None) -> Plane:
 def to_lonlat(points: Any, crs: Any) -> FloatArray:
     """Return coordinates given in `crs` as WGS 84 longitudes and latitudes in degrees."""
     array = np.array(points, dtype=np.float64).reshape(-1, 2)
-    text = crs_text(crs)
-    return array if text == LONLAT else _transformed(array, text, LONLAT)
+    return _transformed(array, crs_text(crs), LONLAT)
 
 
 def check_lonlat(points: FloatArray, what: str = "points") -> None:
@@ -146,7 +142,9 @@ def check_lonlat(points: FloatArray, what: str = "points") -> None:
 def crs_text(crs: Any) -> str:
     """Return the text of a system given as text, as an EPSG number or as a pyproj CRS."""
     if isinstance(crs, str) and crs.strip():
-        return _unicode(crs.strip())
+        if any("\ud800" <= letter <= "\udfff" for letter in crs):
+            raise OptionError(f"crs must be Unicode text, got {reprlib.repr(crs.strip())}")
+        return crs.strip()
     number = as_whole(crs)
     if number is not None:
         return f"EPSG:{number}"
@@ -156,14 +154,6 @@ def crs_text(crs: Any) -> str:
         "crs must be text such as 'EPSG:4326', an EPSG number or a pyproj CRS, "
         f"got {reprlib.repr(crs)}"
     )
-
-
-def _unicode(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise OptionError(f"crs must be Unicode text, got {reprlib.repr(text)}") from None
-    return text
 
 
 def _local_plane(source_text: str, source: Any, points: Any) -> str:
@@ -185,14 +175,10 @@ def _local_plane(source_text: str, source: Any, points: Any) -> str:
 
 def _centre(lonlat: FloatArray) -> tuple[float, float]:
     """Return the middle of the points on the globe, or refuse points that span too much of it."""
-    longitude, latitude = np.radians(lonlat[:, 0]), np.radians(lonlat[:, 1])
+    longitude, latitude = np.radians(lonlat).T
+    across = np.cos(latitude)
     on_sphere = np.stack(
-        (
-            np.cos(latitude) * np.cos(longitude),
-            np.cos(latitude) * np.sin(longitude),
-            np.sin(latitude),
-        ),
-        axis=1,
+        (across * np.cos(longitude), across * np.sin(longitude), np.sin(latitude)), axis=1
     )
     # The middle of the box, unlike the mean, ignores the points' order and density.
     middle = on_sphere.min(axis=0) / 2 + on_sphere.max(axis=0) / 2
@@ -204,11 +190,10 @@ def _centre(lonlat: FloatArray) -> tuple[float, float]:
             f"{LARGEST_RADIUS / 1000:.0f} km no plane measures lengths well; project_to= a "
             "projected system accepts its distortion"
         )
+    x, y, z = middle
+    turned, raised = np.degrees((np.arctan2(y, x), np.arctan2(z, np.hypot(x, y)))).tolist()
     # Rounded to about a metre, so that the text that describes the plane stays readable.
-    return (
-        round(float(np.degrees(np.arctan2(middle[1], middle[0]))), 5),
-        round(float(np.degrees(np.arctan2(middle[2], np.hypot(middle[0], middle[1])))), 5),
-    )
+    return round(turned, 5), round(raised, 5)
 
 
 def _is_web_mercator(crs: Any) -> bool:
@@ -217,8 +202,10 @@ def _is_web_mercator(crs: Any) -> bool:
 
 
 def _transformed(array: FloatArray, source: str, target: str) -> FloatArray:
-    x, y = _transformer(source, target).transform(array[:, 0], array[:, 1])
-    return np.stack((np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)), axis=1)
+    if source == target:
+        return array
+    mapped = _transformer(source, target).transform(array[:, 0], array[:, 1])
+    return np.stack(mapped, axis=1).astype(np.float64, copy=False)
 
 
 def _pyproj() -> Any:

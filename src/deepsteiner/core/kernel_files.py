@@ -71,21 +71,19 @@ def guard_kernel_files() -> None:
     save: Any = FunctionCache.save_overload
 
     def load_overload(self: Any, sig: Any, target_context: Any) -> Any:
-        if not _is_ours(self):
-            return load(self, sig, target_context)
+        ours = _is_ours(self)
         try:
             return load(self, sig, target_context)
-        except (
-            Exception
-        ) as error:  # a damaged pickle may raise anything; the kernel is compiled anew
+        except Exception as error:  # a damaged pickle may raise anything
+            if not ours:
+                raise
             _log.debug("a cached kernel cannot be used and is compiled anew: %r", error)
             return None
 
     def save_overload(self: Any, sig: Any, data: Any) -> None:
-        if not _is_ours(self):
-            save(self, sig, data)
-            return
-        with contextlib.suppress(OSError):  # a full disk: this process has its kernel all the same
+        # On a full disk this process has its kernel all the same.
+        tolerated = (OSError,) if _is_ours(self) else ()
+        with contextlib.suppress(*tolerated):
             save(self, sig, data)
 
     kind: Any = FunctionCache

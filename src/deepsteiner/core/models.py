@@ -104,14 +104,8 @@ def read_model(model: str | os.PathLike[str], *kinds: Kind) -> ModelFiles:
 
     Those of the package are read once, others every time.
     """
-    if isinstance(model, str) and shipped_models().get(model) in kinds:
-        return _read_shipped(model, kinds[0])
-    return _read(find_model(model, *kinds), kinds[0])
-
-
-@cache
-def _read_shipped(name: str, kind: Kind) -> ModelFiles:
-    return _read(SHIPPED / name, kind)
+    folder = find_model(model, *kinds)
+    return (_read_once if folder.parent == SHIPPED else _read)(folder, kinds[0])
 
 
 def _read(folder: Path, kind: Kind) -> ModelFiles:
@@ -120,3 +114,6 @@ def _read(folder: Path, kind: Kind) -> ModelFiles:
     except OSError as error:
         raise FormatError(f"model {str(folder)!r} cannot be read: {error.strerror}") from None
     return ModelFiles(folder, *contents)
+
+
+_read_once = cache(_read)

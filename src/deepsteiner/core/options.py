@@ -26,6 +26,11 @@ T = TypeVar("T")
 EffortName = Literal["fast", "default", "best"]
 
 _MISFIT = object()
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+# How the text of an option becomes a value of each kind; KeyError and ValueError mean: it does not.
+_FROM_TEXT: Mapping[str, Callable[[str], Any]] = types.MappingProxyType(
+    {"bool": lambda text: _TRUTH[text.lower()], "int": int, "float": float, "str": str}
+)
 
 
 def option(
@@ -69,18 +74,11 @@ class NoOptions:
 @functools.cache  # resolving annotations costs more than solving ten points
 def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]]:
     hints = typing.get_type_hints(options_class)
-    infos = {
-        field.name: OptionInfo(
-            field.name,
-            _type_name(hints[field.name]),
-            field.default,
-            **{
-                **field.metadata,
-                "choices": field.metadata["choices"] or _choices(hints[field.name]),
-            },
-        )
-        for field in dataclasses.fields(options_class)
-    }
+    infos = {}
+    for field in dataclasses.fields(options_class):
+        hint = hints[field.name]
+        facts = {**field.metadata, "choices": field.metadata["choices"] or _choices(hint)}
+        infos[field.name] = OptionInfo(field.name, _type_name(hint), field.default, **facts)
     return infos, hints
 
 
@@ -93,8 +91,7 @@ def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T
     """Build the checked options object, or say in one sentence which option is wrong."""
     infos, _ = _declared(cast(Any, options_class))
     for name in given:
-        if name not in infos:
-            raise _unknown_option(name, infos, method)
+        _find(infos, name, method)
     values = {
         name: checked(options_class, name, value, f"option {name!r} of method {method!r}")
         for name, value in given.items()
@@ -114,15 +111,8 @@ def options_from_text(
             raise OptionError(
                 f"method {method!r}: options are written name=value, each once, got {setting!r}"
             )
-        if name not in by_name:
-            raise _unknown_option(name, by_name, method)
-        options[name] = _from_text(by_name[name], text, method)
+        options[name] = _from_text(_find(by_name, name, method), text, method)
     return options
-
-
-def _unknown_option(name: str, known: Iterable[str], method: str) -> OptionError:
-    valid = ", ".join(sorted(known)) or "none"
-    return OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
 
 
 def _from_text(info: OptionInfo, text: str, method: str) -> Any:
@@ -131,19 +121,17 @@ def _from_text(info: OptionInfo, text: str, method: str) -> Any:
         return None
     for kind in kinds:
         with contextlib.suppress(ValueError, KeyError):  # not of this kind, or of one without texts
-            return _CONVERTERS[kind](text)
+            return _FROM_TEXT[kind](text)
     raise OptionError(
         f"option {info.name!r} of method {method!r} must be {info.type}, got {text!r}"
     )
 
 
-_TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
-_CONVERTERS: dict[str, Callable[[str], Any]] = {
-    "bool": lambda text: _TRUTHS[text.lower()],
-    "int": int,
-    "float": float,
-    "str": str,
-}
+def _find(infos: Mapping[str, OptionInfo], name: str, method: str) -> OptionInfo:
+    if name not in infos:
+        valid = ", ".join(sorted(infos)) or "none"
+        raise OptionError(f"method {method!r} has no option {name!r}; its options are: {valid}")
+    return infos[name]
 
 
 def checked(options_class: Any, name: str, value: Any, where: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,12 +29,10 @@ def as_points(points: Any, *, what: str = "points") -> FloatArray:
     (2, 2)
     """
     array = _numeric(points, what)
-    if array.ndim == 1 and array.size == 0:
+    if array.shape in ((0,), (0, 2)):
         raise PointsError(f"{what}: no points given; at least one (x, y) pair is needed")
     if array.ndim != 2 or array.shape[1] != 2:
         raise PointsError(f"{what} must have shape (n, 2), got {_shape(array)}")
-    if array.shape[0] == 0:
-        raise PointsError(f"{what}: no points given; at least one (x, y) pair is needed")
     result = np.array(array, dtype=np.float64, order="C")
     _check_finite(result, what)
     result.flags.writeable = False
@@ -82,25 +80,21 @@ def _numeric(points: Any, what: str) -> NDArray[Any]:
         ) from None
     if array.dtype == object:
         raise PointsError(f"{what} must be an (n, 2) array of real numbers, got {_kind(points)}")
-    if array.dtype.kind == "c":
-        raise PointsError(f"{what} must be real numbers, got complex numbers")
     if array.dtype.kind not in "iuf":
-        raise PointsError(f"{what} must be real numbers, got values of type {array.dtype}")
+        got = "complex numbers" if array.dtype.kind == "c" else f"values of type {array.dtype}"
+        raise PointsError(f"{what} must be real numbers, got {got}")
     return array
 
 
 def _check_finite(array: FloatArray, what: str) -> None:
     sizes = np.abs(array)
-    if sizes.max() <= LARGEST_COORDINATE:  # which nothing is where one is not a number
+    if sizes.max() <= LARGEST_COORDINATE:  # false if any of them is NaN
         return
     row = int(np.argmax(~(sizes <= LARGEST_COORDINATE).all(axis=1)))
     x, y = array[row]
-    if math.isfinite(x) and math.isfinite(y):
-        raise PointsError(
-            f"{what}: point {row} is ({x:g}, {y:g}); coordinates must be at most "
-            f"{LARGEST_COORDINATE:g} in size"
-        )
-    raise PointsError(f"{what}: point {row} is ({x:g}, {y:g}); coordinates must be finite")
+    large = math.isfinite(x) and math.isfinite(y)
+    rule = f"at most {LARGEST_COORDINATE:g} in size" if large else "finite"
+    raise PointsError(f"{what}: point {row} is ({x:g}, {y:g}); coordinates must be {rule}")
 
 
 def _shape(array: NDArray[Any]) -> str:
@@ -181,15 +175,13 @@ class Problem:
     ties: IntArray
 
     @classmethod
-    def of(
-        cls, terminals: FloatArray, duplicates: Duplicates = "merge", *, what: str = "points"
-    ) -> Problem:
+    def of(cls, terminals: FloatArray, duplicates: Duplicates = "merge") -> Problem:
         """Map validated terminals into their frame and merge (or refuse) those that coincide."""
         frame = Frame.of(terminals)
         inside = frame.into(terminals)
         owner, first, ties = merge_coincident(inside)
         if len(ties) and duplicates == "raise":
-            _refuse_duplicates(terminals, ties, what)
+            _refuse_duplicates(terminals, ties)
         if len(ties):
             inside = inside[first]
         return cls(terminals, frame, inside, owner, first, ties)
@@ -197,21 +189,16 @@ class Problem:
 
 def check_duplicates_policy(duplicates: str) -> Duplicates:
     """Return the policy, or refuse an unknown one."""
-    if duplicates == "merge":
-        return "merge"
-    if duplicates == "raise":
-        return "raise"
-    raise OptionError(f"duplicates must be 'merge' or 'raise', got {duplicates!r}")
+    if duplicates not in ("merge", "raise"):
+        raise OptionError(f"duplicates must be 'merge' or 'raise', got {duplicates!r}")
+    return cast(Duplicates, duplicates)
 
 
-def _refuse_duplicates(terminals: FloatArray, ties: IntArray, what: str) -> None:
+def _refuse_duplicates(terminals: FloatArray, ties: IntArray) -> None:
     low, high = sorted(ties[np.argmin(ties.max(axis=1))].tolist())
     (a, b), (x, y) = terminals[low], terminals[high]
-    if (a, b) == (x, y):
-        raise PointsError(
-            f"{what}: rows {low} and {high} are equal ({x:g}, {y:g}) and duplicates='raise'"
-        )
-    raise PointsError(
-        f"{what}: rows {low} and {high} coincide up to rounding at ({x:g}, {y:g}), "
-        f"{math.hypot(x - a, y - b):.2g} apart, and duplicates='raise'"
-    )
+    how = f"are equal ({x:g}, {y:g})"
+    if (a, b) != (x, y):
+        apart = math.hypot(x - a, y - b)
+        how = f"coincide up to rounding at ({x:g}, {y:g}), {apart:.2g} apart,"
+    raise PointsError(f"points: rows {low} and {high} {how} and duplicates='raise'")

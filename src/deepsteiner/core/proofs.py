@@ -1,16 +1,15 @@
-"""What happens to a claim that turns out to be wrong: it is withdrawn, and said aloud."""
+"""What happens to a claim that turns out to be wrong: it is withdrawn, and the log says so."""
 
 from __future__ import annotations
 
 import logging
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .points import FloatArray
+from .points import FloatArray
 
 # Rounding explains this much, relative to the length; a bound that is further above the length of
 # a known tree is wrong.

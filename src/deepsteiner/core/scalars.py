@@ -9,7 +9,7 @@ import numpy as np
 
 
 def as_whole(value: Any) -> int | None:
-    """Return a whole number as an int, or None where the value is none.
+    """Return a whole number as an int, or None if the value is not one.
 
     >>> import numpy as np
     >>> as_whole(np.uint8(7)), as_whole(np.array(7)), as_whole(7.0), as_whole(True)
@@ -22,7 +22,7 @@ def as_whole(value: Any) -> int | None:
 
 
 def as_real(value: Any) -> float | None:
-    """Return a real number as a float, or None where the value is none or too large for one.
+    """Return a real number as a float, or None if the value is not one or too large for a float.
 
     >>> import numpy as np
     >>> as_real(np.float32(0.5)), as_real(2), as_real("2"), as_real(np.True_)
@@ -38,7 +38,7 @@ def as_real(value: Any) -> float | None:
 
 
 def as_truth(value: Any) -> bool | None:
-    """Return True or False, Python's or numpy's, as a bool, or None where the value is neither."""
+    """Return True or False, Python's or numpy's, as a bool, or None if the value is neither."""
     value = _unpacked(value)
     return bool(value) if isinstance(value, (bool, np.bool_)) else None
 

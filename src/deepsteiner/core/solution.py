@@ -18,6 +18,8 @@ from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from .geo import Plane
+
 Status = Literal["optimal", "feasible", "time_limit", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 SolutionFormat = Literal["json", "geojson", "csv", "svg", "png", "pdf"]
@@ -77,18 +79,22 @@ class Solution:
     plane_crs: str | None = None
 
     def __post_init__(self) -> None:
-        for name, dtype in (
-            ("terminals", np.float64),
-            ("steiner_points", np.float64),
-            ("edges", np.int64),
-        ):
+        for name in ("terminals", "steiner_points", "edges"):
+            dtype = np.int64 if name == "edges" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C").reshape(-1, 2)
             array.flags.writeable = False
             object.__setattr__(self, name, array)
 
     @property
     def gap(self) -> float | None:
-        """(length - lower_bound) / lower_bound, or None where there is no bound."""
+        """(length - lower_bound) / lower_bound, or None if there is no bound.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [1, 0], [0, 1]], "exact").gap
+        0.0
+        """
         if self.lower_bound is None:
             return None
         if self.lower_bound == 0.0:
@@ -101,7 +107,19 @@ class Solution:
         return np.concatenate((self.terminals, self.steiner_points))
 
     def edge_lengths(self) -> FloatArray:
-        """Return the length of every edge (in metres where `crs` is set)."""
+        """Return the length of every edge, in metres if `crs` is set.
+
+        Returns
+        -------
+        ndarray
+            One length for each row of `edges`.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [3, 4]]).edge_lengths()
+        array([5.])
+        """
         nodes = self._plane_coordinates()
         difference = nodes[self.edges[:, 0]] - nodes[self.edges[:, 1]]
         return np.hypot(difference[:, 0], difference[:, 1])
@@ -112,7 +130,7 @@ class Solution:
         Parameters
         ----------
         strict
-            Also ask that every Steiner point has degree 3 and meets its edges at 120 degrees.
+            Also require every Steiner point to have degree 3 and its edges to meet at 120 degrees.
 
         Returns
         -------
@@ -123,6 +141,12 @@ class Solution:
         ------
         TreeError
             With one sentence that says what is wrong.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [1, 0], [0, 1]], "exact").validate(strict=True).status
+        'optimal'
         """
         if self.status not in STATUSES:
             raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
@@ -148,7 +172,18 @@ class Solution:
         Parameters
         ----------
         limit
-            The longest edge, in the units of `length`.
+            The longest edge allowed, in the units of `length`.
+
+        Returns
+        -------
+        Solution
+            The tree with its relays; the length does not change.
+
+        Raises
+        ------
+        OptionError
+            If the limit is not a positive length, if more than ten million relays would be needed,
+            or if the tree has relays already.
 
         Examples
         --------
@@ -186,28 +221,48 @@ class Solution:
         share = (step / pieces[owner])[inner, None]
         ends = nodes[self.edges[owner[inner]]]
         relays = ends[:, 0] * (1 - share) + ends[:, 1] * share
-        if self.crs is not None:
-            from .geo import plane_of
-
-            relays = plane_of(self.crs, self.plane_crs).back(relays)
+        if (plane := self._plane()) is not None:
+            relays = plane.back(relays)
         return np.concatenate((self.steiner_points, relays)), np.stack((tail, head), axis=1)
 
-    def _plane_coordinates(self) -> FloatArray:
-        if self.crs is None:
-            return self.coordinates
+    def _plane(self) -> Plane | None:
+        """Return the plane in which lengths are measured where the coordinates are geographic."""
         from .geo import plane_of
 
-        return plane_of(self.crs, self.plane_crs).into(self.coordinates)
+        return None if self.crs is None else plane_of(self.crs, self.plane_crs)
+
+    def _plane_coordinates(self) -> FloatArray:
+        plane = self._plane()
+        return self.coordinates if plane is None else plane.into(self.coordinates)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values that `json` can write."""
+        """Return everything as plain Python values that `json` can write.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [3, 4]]).to_dict()["length"]
+        5.0
+        """
         from ..io.solution_files import solution_to_dict
 
         return solution_to_dict(self)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Solution:
-        """Rebuild and validate a solution written by `to_dict`."""
+        """Rebuild and validate a solution written by `to_dict`.
+
+        Raises
+        ------
+        FormatError, TreeError
+            If a field is missing or malformed, or if the edges are not the tree they claim to be.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.Solution.from_dict(ds.solve([[0, 0], [3, 4]]).to_dict()).length
+        5.0
+        """
         from ..io.solution_files import solution_from_dict
 
         return solution_from_dict(data)
@@ -224,7 +279,14 @@ class Solution:
         return solution_to_networkx(self)
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return a GeoJSON FeatureCollection of terminals, Steiner points and edges."""
+        """Return a GeoJSON FeatureCollection of terminals, Steiner points and edges.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> len(ds.solve([[0, 0], [3, 4]]).to_geojson()["features"])
+        3
+        """
         from ..io.export import solution_to_geojson
 
         return solution_to_geojson(self)
@@ -287,7 +349,21 @@ class Solution:
 
     @staticmethod
     def load(path: str | Path) -> Solution:
-        """Read and validate a solution written by `save` as json, geojson or csv."""
+        """Read and validate a solution written by `save` as json, geojson or csv.
+
+        Raises
+        ------
+        FormatError, TreeError
+            If the file cannot be read as a solution, or if its edges are not a tree.
+
+        Examples
+        --------
+        >>> import tempfile, deepsteiner as ds
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.solve([[0, 0], [3, 4]]).save(f"{folder}/tree.json")
+        ...     ds.Solution.load(f"{folder}/tree.json").length
+        5.0
+        """
         from ..io.solution_files import load_solution
 
         return load_solution(path)

@@ -28,7 +28,7 @@ class Solutions(Sequence[Solution]):
     runtime
         Seconds of the whole batch; each member's `runtime` is that divided by B.
     info, infos
-        What the methods tell, of the batch and of each instance.
+        What the methods report about the batch, and about each instance.
 
     Examples
     --------
@@ -56,7 +56,29 @@ class Solutions(Sequence[Solution]):
         return [STATUSES[code] for code in self.status_codes]
 
     def validate(self, *, strict: bool = False) -> Solutions:
-        """Check every member at once; raises TreeError naming the first bad instance."""
+        """Check every member at once.
+
+        Parameters
+        ----------
+        strict
+            Also require every Steiner point to have degree 3 and its edges to meet at 120 degrees.
+
+        Returns
+        -------
+        Solutions
+            The solutions themselves.
+
+        Raises
+        ------
+        TreeError
+            With one sentence that names the first bad instance and says what is wrong.
+
+        Examples
+        --------
+        >>> import numpy as np, deepsteiner as ds
+        >>> len(ds.solve_many(np.random.default_rng(2).random((3, 5, 2))).validate(strict=True))
+        3
+        """
         self.trees.check()
         error = np.abs(self.trees.lengths() - self.lengths)
         bad = ~(error <= LENGTH_TOLERANCE * self.lengths)
@@ -67,9 +89,12 @@ class Solutions(Sequence[Solution]):
             above = self.lower_bounds > self.lengths * (1 + LENGTH_TOLERANCE)
         if above.any():
             raise TreeError(f"instance {int(np.argmax(above))}: the bound exceeds the length")
-        if strict:
-            for index in range(len(self)):
-                _check_member_strict(self.trees.member(index), index)
+        for index in range(len(self) if strict else 0):
+            tree = self.trees.member(index)
+            try:
+                check_strict(tree.coordinates, tree.edges, len(tree.terminals), 0)
+            except TreeError as error:
+                raise TreeError(f"instance {index}: {error}") from None
         return self
 
     @overload
@@ -101,10 +126,3 @@ class Solutions(Sequence[Solution]):
         names = ", ".join(sorted(set(self.methods))) or "no method"
         mean = f"mean length {self.lengths.mean():.6g}, " if len(self) else ""
         return f"<Solutions {names}: {len(self)} instances, {mean}{self.runtime:.3g} s>"
-
-
-def _check_member_strict(tree: PackedTrees, index: int) -> None:
-    try:
-        check_strict(tree.coordinates, tree.edges, len(tree.terminals), 0)
-    except TreeError as error:
-        raise TreeError(f"instance {index}: {error}") from None

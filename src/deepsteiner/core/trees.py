@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +24,6 @@ POSITION_ROUNDINGS = 64
 # Coordinates with fewer digits than this, relative to the extent, cannot hold a Steiner point next
 # to its neighbour: both may be rounded to the same place.
 COARSE = 1e-10
-# Up to this many nodes plain Python counts components faster than scipy sets up its graph.
-SMALL = 128
 # Edges measured at once: few enough to stay in the processor's cache.
 _AT_ONCE = 1 << 14
 
@@ -87,7 +86,7 @@ class PackedTrees:
         """Raise TreeError, naming the instance, unless every member is a spanning tree."""
         if len(self) == 0:
             return
-        self._checkranges()
+        self._check_ranges()
         if self._component_count() == len(self):
             return
         for index in range(len(self)):
@@ -104,7 +103,7 @@ class PackedTrees:
             self.edges[e[index] : e[index + 1]],
         )
 
-    def _checkranges(self) -> None:
+    def _check_ranges(self) -> None:
         if self.edges.shape != (int(self.edge_start[-1]), 2):
             raise TreeError(
                 f"a tree over these points has {int(self.edge_start[-1])} edges, "
@@ -128,29 +127,16 @@ class PackedTrees:
     def _component_count(self) -> int:
         # No edge leaves its own tree, so B components over all nodes mean that each of the B
         # graphs is connected; having one edge less than nodes, each is then a tree.
-        if int(self.node_start[-1]) <= SMALL:
-            return _count_components(int(self.node_start[-1]), self.flat_edges)
-        if "numba" in sys.modules:  # several times faster, but not worth loading for it
+        size = int(self.node_start[-1])
+        if "numba" in sys.modules:  # many times faster, but not worth loading for it
             prepare_kernels()
             from .tree_kernels import component_count
 
-            edges = np.ascontiguousarray(self.flat_edges, dtype=np.int64)
-            return int(component_count(edges, int(self.node_start[-1])))
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        size = int(self.node_start[-1])
-        ones = np.ones(len(self.flat_edges), dtype=np.int8)
-        ends = self.flat_edges.astype(np.int32)
-        graph = coo_array((ones, (ends[:, 0], ends[:, 1])), shape=(size, size))
-        return int(connected_components(graph, directed=False, return_labels=False))
-
-
-def _count_components(size: int, edges: IntArray) -> int:
-    root = list(range(size))
-    for first, second in edges.tolist():
-        root[_root(root, first)] = _root(root, second)
-    return sum(node == above for node, above in enumerate(root))
+            return int(component_count(np.ascontiguousarray(self.flat_edges, np.int64), size))
+        root = list(range(size))
+        for first, second in self.flat_edges.tolist():
+            root[_root(root, first)] = _root(root, second)
+        return sum(node == above for node, above in enumerate(root))
 
 
 def _root(root: list[int], node: int) -> int:
@@ -189,6 +175,15 @@ def ranges(starts: IntArray, sizes: IntArray) -> IntArray:
     ends = np.cumsum(sizes)
     total = int(ends[-1]) if len(ends) else 0
     return np.asarray(np.repeat(starts - (ends - sizes), sizes) + np.arange(total), dtype=np.int64)
+
+
+def offsets(sizes: Any) -> IntArray:
+    """Return where each of some runs of these sizes begins, one after the other, and their end.
+
+    >>> offsets([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
 
 
 def tree_length(coordinates: FloatArray, edges: IntArray) -> float:

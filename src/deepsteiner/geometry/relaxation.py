@@ -18,7 +18,7 @@ import numpy as np
 from ..core.jit import prepare_kernels
 from ..core.points import FloatArray, IntArray
 from ..core.trees import PackedTrees, check_tree, pack_one
-from ..run.method import pack
+from ..run.method import TreeRows
 from ..run.threads import share
 
 # Relative gap between length and lower bound up to which a relaxation counts as converged.
@@ -128,7 +128,7 @@ def _refine_packed(trees: PackedTrees) -> tuple[FloatArray, IntArray, IntArray]:
         count = int(counts[0])
         start = np.array([0, count], dtype=np.int64)
         return points[0, :count].copy(), start, links[0, : count + n - 1].copy()
-    packed = pack(n, n + counts, points, links)
+    packed = TreeRows(n + counts, points, links).packed(n)
     return packed.steiner, packed.steiner_start, packed.edges
 
 

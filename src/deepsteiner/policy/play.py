@@ -17,7 +17,7 @@ from ..core.points import FloatArray
 from ..core.trees import tree_length
 from ..geometry.relaxation import refine, refine_batch
 from ..geometry.spanning_trees import minimum_spanning_tree, mst_batch
-from ..run.method import Batch, BatchTrees, Run, Tree, instance_seed, pack
+from ..run.method import Batch, BatchTrees, Run, Tree, TreeRows, instance_seed
 from ..run.monitor import Monitor
 from . import decoding
 from .checkpoint import build, candidate_spec
@@ -82,7 +82,7 @@ def play_batch(batch: Batch, options: PlayOptions) -> BatchTrees:
         own = np.flatnonzero(sizes == size)
         nodes = np.concatenate((points[own], steiner[own, : size - n]), axis=1)
         edges[own, : size - 1] = mst_batch(nodes)
-    packed = pack(n, sizes, steiner, edges)
+    packed = TreeRows(sizes, steiner, edges).packed(n)
     if not options.refine:
         return packed
     return BatchTrees(*refine_batch(points, packed.steiner_start, packed.steiner, packed.edges))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ..core.device import Place
 from ..core.options import OptionInfo
 from ..core.points import Array, FloatArray, Frame, IntArray
-from ..core.trees import ranges, tree_length
+from ..core.trees import offsets, ranges, tree_length
 from .monitor import Monitor
 
 
@@ -128,24 +128,15 @@ class TreeRows(NamedTuple):
     steiner: Array
     edges: Array
 
-
-def pack(
-    n: int,
-    sizes: IntArray,
-    steiner: FloatArray,
-    edges: IntArray,
-    optimal: NDArray[np.bool_] | None = None,
-    lower_bounds: FloatArray | None = None,
-) -> BatchTrees:
-    """Pack trees that stand in padded arrays; instance b has sizes[b] points in all."""
-    rows = np.arange(len(sizes))
-    return BatchTrees(
-        steiner.reshape(-1, 2)[ranges(rows * steiner.shape[1], sizes - n)],
-        np.concatenate(([0], np.cumsum(sizes - n))),
-        edges.reshape(-1, 2)[ranges(rows * edges.shape[1], sizes - 1)],
-        lower_bounds,
-        optimal,
-    )
+    def packed(self, n: int, **claims: Any) -> BatchTrees:
+        """Return the trees packed; `claims` are further fields of `BatchTrees`."""
+        rows, counts = np.arange(len(self.sizes)), self.sizes - n
+        return BatchTrees(
+            self.steiner.reshape(-1, 2)[ranges(rows * self.steiner.shape[1], counts)],
+            offsets(counts),
+            self.edges.reshape(-1, 2)[ranges(rows * self.edges.shape[1], self.sizes - 1)],
+            **claims,
+        )
 
 
 def instance_seed(terminals: FloatArray, seed: int) -> int:

@@ -31,7 +31,16 @@ class Progress:
         How much of the phase is done, in its own unit (steps, windows, instances); `total` is 0
         where it is not known.
     length, lower_bound
-        Of the best tree so far, in the units of the input points; None where not yet known.
+        Of the best tree so far, in the units of the input points; None while not yet known.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> phases = []
+    >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    >>> tree = ds.solve(square, "greedy", on_progress=lambda one: phases.append(one.phase))
+    >>> len(phases) > 0
+    True
     """
 
     elapsed: float

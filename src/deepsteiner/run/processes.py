@@ -19,8 +19,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from enum import Enum, auto
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, Literal, NoReturn
 
 # How long the parent waits for a result before it looks whether to go on.
 POLL_SECONDS = 0.05
@@ -28,7 +27,7 @@ POLL_SECONDS = 0.05
 # over would take as long again. One with longer items has none: they might wait behind one that
 # takes very long while somebody else has nothing to do.
 STORE_SECONDS, MOST_IN_STORE = 0.02, 50
-# Processes that are told to stop get so long to hand over what they have.
+# How long processes that are told to stop have to hand over what they found.
 STOP_SECONDS = 1.0
 SIGNALS = [
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -38,7 +37,9 @@ ENVIRONMENT = {"NUMBA_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLIC
 # -P: what lies in the current folder must not pass for a module.
 COMMAND = ("-P", "-c", "from deepsteiner.run.processes import main; main()")
 
-# Called in a worker process as serve(item, given, go_on); it shall return when go_on() is false.
+# What a worker process tells; that it is gone is said by its reader.
+Reply = Literal["ready", "result", "failure", "gone"]
+# Called in a worker process as serve(item, given, go_on); it should return once go_on() is false.
 Serve = Callable[[Any, Any, Callable[[], bool]], Any]
 # Called with the index of an item and its result.
 Keep = Callable[[int, Any], None]
@@ -51,15 +52,6 @@ class LostError(Exception):
         super().__init__(f"it {how}")
         self.item = item
         self.how = how
-
-
-class Reply(Enum):
-    """What a worker process tells."""
-
-    READY = auto()
-    RESULT = auto()
-    FAILURE = auto()
-    GONE = auto()  # said of it by its reader, when it has ended
 
 
 class Processes:
@@ -122,17 +114,17 @@ class Processes:
             child, reply, value, seconds = self._replies.get(timeout=POLL_SECONDS)
         except queue.Empty:
             return None
-        if reply is Reply.READY:
+        if reply == "ready":
             child.ready = True
             return None
         index = child.items.popleft() if child.items else None
-        if reply is Reply.RESULT and index is not None:
+        if reply == "result" and index is not None:
             child.room = min(MOST_IN_STORE, int(STORE_SECONDS / max(seconds, 1e-6)))
             keep(index, value)
             return None
         was_ready, child.ready = child.ready, False
         child.items.clear()
-        if reply is Reply.GONE:
+        if reply == "gone":
             if index is None and was_ready and any(other.ready for other in self._children):
                 return None  # it had nothing to do, and others are left
             return LostError(index, child.how_it_ended())
@@ -162,14 +154,14 @@ class _Child:
         self.room = 0
         self._replies = replies
         with _blocked_signals():
-            self._process = subprocess.Popen(
+            self._process: Any = subprocess.Popen(
                 (sys.executable, *COMMAND),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env={
                     **ENVIRONMENT,
                     **os.environ,
-                    # It shall find the same modules as its parent does.
+                    # It must find the same modules as its parent.
                     "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
                 },
             )
@@ -183,14 +175,13 @@ class _Child:
 
     def send(self, message: Any) -> None:
         """Send a message; a process that has died is reported by its reader."""
-        assert self._process.stdin is not None
         with contextlib.suppress(OSError):
             pickle.dump(message, self._process.stdin, pickle.HIGHEST_PROTOCOL)
             self._process.stdin.flush()
 
     def how_it_ended(self) -> str:
         """Return how the process ended, in words that follow "it"."""
-        code = self._process.wait()
+        code: int = self._process.wait()
         if code >= 0:
             return f"ended with exit code {code}"
         try:
@@ -207,16 +198,14 @@ class _Child:
         self._reader.join()
         for stream in (self._process.stdin, self._process.stdout):
             with contextlib.suppress(OSError):  # what was not sent is not wanted any more
-                assert stream is not None
                 stream.close()
 
     def _read(self) -> None:
-        assert self._process.stdout is not None
         # However its last message broke off, the process is gone.
         with contextlib.suppress(Exception):
             while True:
                 self._replies.put((self, *pickle.load(self._process.stdout)))
-        self._replies.put((self, Reply.GONE, None, 0.0))
+        self._replies.put((self, "gone", None, 0.0))
 
 
 @contextlib.contextmanager
@@ -248,14 +237,15 @@ class _Server:
         """Serve until the parent says stop."""
         threading.Thread(target=self._read, daemon=True).start()
         serve, given = self._messages.get()
-        self._send(Reply.READY)
+        self._send("ready")
         while (message := self._messages.get()) is not None and not self._stopping:
             began = time.perf_counter()
+            reply: Reply = "result"
             try:
-                reply = Reply.RESULT, serve(message[0], given, lambda: not self._stopping)
+                value = serve(message[0], given, lambda: not self._stopping)
             except Exception as error:
-                reply = Reply.FAILURE, _portable(error)
-            self._send(*reply, time.perf_counter() - began)
+                reply, value = "failure", _portable(error)
+            self._send(reply, value, time.perf_counter() - began)
 
     def _read(self) -> None:
         try:

@@ -14,8 +14,7 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from functools import partial
-from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from .monitor import Report
 from .watch import THREAD_NAME
@@ -45,8 +44,7 @@ def share(count: int, run: Callable[[int, int], None]) -> None:
         return
     bounds = [count * i // chunks for i in range(chunks + 1)]
     with ThreadPoolExecutor(chunks) as pool:
-        for done in [pool.submit(run, *span) for span in pairwise(bounds)]:
-            done.result()
+        list(pool.map(run, bounds[:-1], bounds[1:]))  # which raises what a call raised
 
 
 class Lanes:
@@ -85,6 +83,13 @@ class Lanes:
         return self._calls.popleft()()
 
 
+class _Own(threading.local, Generic[T]):
+    """A value of which each thread has its own: this `__init__` runs again in every one."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self.value = make()
+
+
 class Workers:
     """A few threads that share the slices of a range, reporting between steps."""
 
@@ -104,15 +109,8 @@ class Workers:
 
     def scratch(self, make: Callable[[], T]) -> Callable[[], T]:
         """Return a function that gives each thread its own copy of what `make` makes."""
-        own = threading.local()
-
-        def get() -> T:
-            if not hasattr(own, "value"):
-                own.value = make()
-            value: T = own.value
-            return value
-
-        return get
+        own = _Own(make)
+        return lambda: own.value
 
     def map(
         self,

@@ -15,24 +15,29 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Receive, Scope, Send
 
 from .. import __version__, datasets
-from . import examples
-from .errors import HANDLERS
-from .guard import Guard, own_names
+from . import manual
+from .guard import HANDLERS, Guard, own_names
 from .intake.body import Intake
-from .intake.checks import FILE_SECONDS, check_count
-from .intake.counts import file_counter
+from .intake.checks import check_count
 from .intake.schemas import LARGEST_SEED, ExportBody, SolveBody, TraceBody, described
 from .limits import Limits, default_workers
-from .manual import manual_page
 from .options import describe_methods
 from .refusals import Refusal, quoted
-from .workers.frames import pack_arguments
+from .workers.frames import pack_task
 from .workers.jobs import Answer, Job, Order
-from .workers.pool import Pool, answered, client_of, wait_for
+from .workers.pool import Pool, answered, client_of
 from .workers.processes import CLERK
-from .workers.tasks import MEDIA_TYPES
 
 HERE = Path(__file__).resolve().parent
+PAGE_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml"}
+# Of the files that /api/export makes, by format.
+MEDIA_TYPES = {
+    "json": "application/json",
+    "geojson": "application/geo+json",
+    "csv": "text/csv; charset=utf-8",
+    "svg": "image/svg+xml",
+    "png": "image/png",
+}
 SAMPLES = ("random", "D1", "D2", "D3", "lattice", "clustered")
 SAMPLE_SIZE = 24
 SAMPLE_SECONDS = 10.0
@@ -80,17 +85,13 @@ def _add_pages(app: FastAPI) -> None:
 
     @app.get("/docs", include_in_schema=False)
     async def docs() -> Response:
-        return HTMLResponse(manual_page(app.openapi()))
+        return HTMLResponse(manual.page(app.openapi()))
 
     @app.get("/docs/manual.css", include_in_schema=False)
     async def docs_style() -> Response:
         return FileResponse(HERE / "manual.css")
 
-    for kind, suffix in (
-        ("text/javascript", ".js"),
-        ("text/css", ".css"),
-        ("image/svg+xml", ".svg"),
-    ):
+    for suffix, kind in PAGE_TYPES.items():
         mimetypes.add_type(kind, suffix)  # some systems' own tables say otherwise
     app.mount("/page", StaticFiles(directory=HERE / "page", check_dir=False), name="page")
 
@@ -99,7 +100,7 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
     known = describe_methods()
     first = next(method for method in known if method["name"] == "mst")
 
-    @app.get("/healthz", responses=examples.HEALTH)
+    @app.get("/healthz", responses=manual.HEALTH)
     async def health() -> dict[str, Any]:
         """Whether the server is up, how many workers are, and how many requests wait."""
         return {
@@ -109,17 +110,17 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
             "queue": pool.queued,
         }
 
-    @app.get("/api/methods", responses=examples.answer([first]))
+    @app.get("/api/methods", responses=manual.answer([first]))
     async def methods() -> list[dict[str, Any]]:
         """Every method with its guarantee, its options, and whether it can be used here."""
         return known
 
-    @app.get("/api/limits", responses=examples.LIMITS)
+    @app.get("/api/limits", responses=manual.LIMITS)
     async def limits() -> dict[str, Any]:
         """What a request may cost."""
         return pool.limits.told(len(pool.workers))
 
-    @app.get("/api/samples/{name}", responses=examples.SAMPLES)
+    @app.get("/api/samples/{name}", responses=manual.SAMPLES)
     async def sample(
         request: Request,
         name: str,
@@ -132,18 +133,17 @@ def _add_facts(app: FastAPI, pool: Pool, clerk: Pool) -> None:
         check_count(n or 1, pool.limits.points)
         size = n if n is not None or name in datasets.PAPER else SAMPLE_SIZE
         kind = "uniform" if name == "random" else name
-        arguments = {"name": kind, "n": size, "seed": seed}
-        order = Order("sample", pack_arguments(arguments), SAMPLE_SECONDS)
-        return _respond(await answered(request, clerk, order))
+        task = pack_task("sample", name=kind, n=size, seed=seed)
+        return _respond(await answered(request, clerk, Order(task, SAMPLE_SECONDS)))
 
 
 def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
-    @app.post("/api/solve", responses=examples.SOLVE, openapi_extra=described(SolveBody))
+    @app.post("/api/solve", responses=manual.SOLVE, openapi_extra=described(SolveBody))
     async def solve(request: Request) -> Response:
         """Connect the points; the answer comes when the tree is found or the time is up."""
         return _respond(await answered(request, pool, await intake.order(request, "solve")))
 
-    @app.post("/api/solve/stream", responses=examples.STREAM, openapi_extra=described(SolveBody))
+    @app.post("/api/solve/stream", responses=manual.STREAM, openapi_extra=described(SolveBody))
     async def stream(request: Request) -> Response:
         """Connect the points and report progress on the way, as server-sent events.
 
@@ -154,20 +154,20 @@ def _add_solving(app: FastAPI, pool: Pool, intake: Intake) -> None:
         job = pool.submit(order, client=client_of(request), streams=True)
         return EventStream(pool, job)
 
-    @app.delete("/api/jobs/{id}", responses=examples.CANCEL)
+    @app.delete("/api/jobs/{id}", responses=manual.CANCEL)
     async def cancel(id: str) -> dict[str, str]:
         """Cancel a streamed solve; its stream ends with the best tree so far."""
         pool.cancel(pool.find(id))
         return {"status": "cancelling"}
 
-    @app.post("/api/trace", responses=examples.TRACE, openapi_extra=described(TraceBody))
+    @app.post("/api/trace", responses=manual.TRACE, openapi_extra=described(TraceBody))
     async def trace(request: Request) -> Response:
         """Solve and explain: the policy's steps, or the exact solver's trees, bounds and cuts."""
         return _respond(await answered(request, pool, await intake.order(request, "trace")))
 
 
 def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
-    @app.post("/api/read", responses=examples.READ, openapi_extra=examples.READ_BODY)
+    @app.post("/api/read", responses=manual.READ, openapi_extra=manual.READ_BODY)
     async def read(request: Request) -> Response:
         """Read points from the text of a file.
 
@@ -175,22 +175,15 @@ def _add_files(app: FastAPI, pool: Pool, intake: Intake) -> None:
         """
         given = unquote(request.headers.get("x-filename", "")).replace("\\", "/")
         name = Path(given.replace("\0", "")).name[-100:] or "points.txt"
-        with intake.holding.of_one() as grow:
-            data = await intake.read(request, grow, file_counter(pool.limits.points))
-            arguments = pack_arguments({"name": name, "most_points": pool.limits.points})
-            order = Order("read", arguments, FILE_SECONDS, data)
-            job = pool.submit(order, client=client_of(request))
-            del data, order  # the job holds them now, until they are sent
-        return _respond(await wait_for(request, pool, job))
+        return _respond(await answered(request, pool, await intake.file_order(request, name)))
 
-    @app.post("/api/export", responses=examples.EXPORT, openapi_extra=described(ExportBody))
+    @app.post("/api/export", responses=manual.EXPORT, openapi_extra=described(ExportBody))
     async def export(request: Request) -> Response:
         """Return a solution as a file."""
         order = await intake.order(request, "export")
-        suffix = order.format
-        job = pool.submit(order, client=client_of(request))
-        del order  # the job holds it now, until it is sent
-        answer = await wait_for(request, pool, job)
+        suffix, waiting = order.format, answered(request, pool, order)
+        del order  # the job will hold it, until it is sent
+        answer = await waiting
         if answer.status != 200:
             return _respond(answer)
         headers = {"content-disposition": f'attachment; filename="steiner-tree.{suffix}"'}

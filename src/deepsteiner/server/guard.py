@@ -1,22 +1,39 @@
-"""The door: who may ask, how large a body may be announced, and what every answer carries."""
+"""Who may ask, what every answer carries, and the answers to requests that cannot be served."""
 
 from __future__ import annotations
 
 import ipaddress
 import socket
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from contextlib import suppress
+from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .errors import ANSWER_HEADERS, error_response
 from .intake.body import too_large
 from .limits import Limits
-from .refusals import Refusal, quoted
+from .refusals import INTERNAL, Refusal, error_body, problem_sentence, quoted, short
 
 # Digits of a body's size; longer ones are no sizes.
 LONGEST_LENGTH = 20
+POLICY = (
+    "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'"
+)
+ANSWER_HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "x-frame-options": "DENY",
+}
 
 
 class Guard:
@@ -44,8 +61,7 @@ class Guard:
         try:
             self.check(scope["method"], Headers(scope=scope))
         except Refusal as refusal:
-            response = error_response(refusal.status, refusal.sentence)
-            await response(scope, receive, send_guarded)
+            await refusal_response(refusal)(scope, receive, send_guarded)
             return
         await self.app(scope, receive, send_guarded)
 
@@ -58,7 +74,7 @@ class Guard:
                 f"the host {quoted(host)} is not served; --allow-host NAME at the start adds one",
             )
         origin = headers.get("origin")
-        if origin is not None and _place(origin) != host.lower():
+        if origin is not None and _split(origin).netloc.lower() != host.lower():
             raise Refusal(403, f"pages of {quoted(origin)} may not use this server")
         length = headers.get("content-length", "0")
         is_size = len(length) <= LONGEST_LENGTH and length.isdecimal()
@@ -70,28 +86,49 @@ class Guard:
 
         A page elsewhere can let its own name point here (DNS rebinding); the header gives it away.
         """
-        try:
-            name = urlsplit(f"//{host}").hostname or ""
-        except ValueError:
-            return False
-        if name in self.hosts:
-            return True
-        try:
-            ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        return True
+        name = _split(f"//{host}").hostname or ""
+        with suppress(ValueError):
+            return name in self.hosts or ipaddress.ip_address(name) is not None
+        return False
 
 
-def _place(origin: str) -> str:
-    """Return the host and port of an Origin header, or nothing where it has none."""
+def _split(address: str) -> SplitResult:
+    """Return the parts of an address, all of them empty where it is none."""
     try:
-        return urlsplit(origin).netloc.lower()
+        return urlsplit(address)
     except ValueError:
-        return ""
+        return urlsplit("")
 
 
 def own_names(host: str) -> set[str]:
     """Return the names under which a server bound to `host` is reached, beside addresses."""
     names = {"localhost", host.lower()}
     return names if host in ("127.0.0.1", "::1", "localhost") else names | {socket.gethostname()}
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """Return a refusal as a response."""
+    body = error_body(refusal.sentence)
+    return Response(body, refusal.status, refusal.headers, media_type="application/json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """Answer a request that failed: refused, not routed, malformed, or through a fault of ours."""
+    if isinstance(error, Refusal):
+        return refusal_response(error)
+    if isinstance(error, RequestValidationError):
+        return refusal_response(Refusal(422, problem_sentence(error.errors()[0])))
+    if not isinstance(error, HTTPException):
+        # This one is sent from outside the guard, so it brings the headers itself.
+        return refusal_response(Refusal(*INTERNAL, ANSWER_HEADERS))
+    sentence, path = str(error.detail), short(request.url.path)
+    if error.status_code == 404:
+        sentence = f"there is nothing at {path}; /docs lists what there is"
+    elif error.status_code == 405:
+        sentence = f"{short(request.method)} is not served at {path}; see /docs"
+    return refusal_response(Refusal(error.status_code, sentence, error.headers))
+
+
+HANDLERS: dict[int | type[Exception], Any] = dict.fromkeys(
+    (Refusal, HTTPException, RequestValidationError, Exception), answer_error
+)

@@ -36,7 +36,7 @@ class Limits:
     grace: float = 5.0
 
     def told(self, workers: int) -> dict[str, float]:
-        """Return what a server with so many workers says about its limits."""
+        """Return what a server with this many workers says about its limits."""
         told = {name: value for name, value in asdict(self).items() if name != "grace"}
         return {**told, "streams_at_once": most_streams(workers)}
 

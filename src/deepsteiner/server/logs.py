@@ -1,4 +1,4 @@
-"""A log that a stranger cannot fill: so many messages a minute, and a count of the others."""
+"""A log that strangers cannot fill: a few messages a minute, and a count of the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MINUTE = 60.0
 
 
 class LogBudget(logging.Filter):
-    """Lets so many messages through a minute; also a filter for Python's loggers."""
+    """Lets `MESSAGES` through a minute; also a filter for Python's loggers."""
 
     def __init__(self) -> None:
         super().__init__()

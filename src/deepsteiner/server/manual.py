@@ -1,39 +1,60 @@
-"""The API's own documentation page, made from its OpenAPI description; nothing is loaded."""
+"""The API's documentation: examples for its OpenAPI description, and the page made from that."""
 
 from __future__ import annotations
 
 import json
 from html import escape
+from pathlib import Path
+from string import Template
 from typing import Any
 
+from .limits import Limits
 
-def manual_page(description: dict[str, Any]) -> str:
+Responses = dict[int | str, dict[str, Any]]
+
+EXAMPLES: dict[str, Any] = json.loads(
+    Path(__file__).with_name("examples.json").read_text(encoding="utf-8")
+)
+
+
+def answer(
+    example: Any, kind: str = "application/json", *, refused: str = "", what: str = "OK"
+) -> Responses:
+    """Return what a route answers when all goes well, and the refusals of that name."""
+    refusals = {
+        int(status): ("Refused", "application/json", {"error": sentence})
+        for status, sentence in EXAMPLES.get(f"refused {refused}", {}).items()
+    }
+    return {
+        status: {"description": words, "content": {media: {"example": one}}}
+        for status, (words, media, one) in {200: (what, kind, example), **refusals}.items()
+    }
+
+
+HEALTH = answer(EXAMPLES["health"])
+LIMITS = answer(Limits().told(workers=3))
+SAMPLES = answer(EXAMPLES["sample"], refused="sample")
+SOLVE = answer({**EXAMPLES["answer"], "relays": [], "start": None}, refused="order")
+STREAM = answer(EXAMPLES["stream"], "text/event-stream", refused="order")
+CANCEL = answer({"status": "cancelling"}, refused="cancel")
+TRACE = answer({**EXAMPLES["answer"], "trace": EXAMPLES["trace"]}, refused="order")
+READ = answer(EXAMPLES["read"], refused="order")
+READ_BODY = {
+    "requestBody": {"content": {"text/plain": {"example": "x,y\n0,0\n1,2\n"}}, "required": True}
+}
+EXPORT = answer("<svg>...</svg>", "image/svg+xml", refused="order", what="The file")
+
+
+def page(description: dict[str, Any]) -> str:
     """Return the page that lists every route with its fields and an example."""
     sections = [
         _section(path, verb, route)
         for path, verbs in description["paths"].items()
         for verb, route in verbs.items()
     ]
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>deepsteiner API</title>
-<link rel="icon" href="/page/icon.svg">
-<link rel="stylesheet" href="/docs/manual.css">
-</head>
-<body>
-<main>
-<h1>deepsteiner API <small>{escape(description["info"]["version"])}</small></h1>
-<p>JSON in, JSON out. Every refusal is <code>{{"error": "one sentence"}}</code> and names the limit
-it met; <a href="/api/limits">/api/limits</a> tells them all. The machine-readable description is
-<a href="/openapi.json">openapi.json</a>; the playground is <a href="/">here</a>.</p>
-{"".join(sections)}
-</main>
-</body>
-</html>
-"""
+    page = Template(Path(__file__).with_name("manual.html").read_text(encoding="utf-8"))
+    version = escape(description["info"]["version"])
+    return page.substitute(version=version, routes="".join(sections))
 
 
 def _section(path: str, verb: str, route: dict[str, Any]) -> str:
@@ -45,11 +66,8 @@ def _section(path: str, verb: str, route: dict[str, Any]) -> str:
 
 
 def _parameters(route: dict[str, Any]) -> str:
-    rows = [
-        _row(one["name"], one["schema"], one.get("required", False))
-        for one in route.get("parameters", [])
-    ]
-    return _table(rows)
+    given = route.get("parameters", [])
+    return _table([_row(one["name"], one["schema"], one.get("required", False)) for one in given])
 
 
 def _body(route: dict[str, Any]) -> str:

@@ -40,11 +40,8 @@ def open_options(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def is_open(info: OptionInfo) -> bool:
     """Return whether a request may set an option; free text may name a file, so none may."""
-    if info.name in CLOSED:
-        return False
-    if info.models is not None:
-        return True  # one that is shipped
-    return info.choices is not None or "str" not in info.type.split(" | ")
+    free = "str" in info.type.split(" | ") and info.choices is None and info.models is None
+    return info.name not in CLOSED and not free
 
 
 def is_installed(info: MethodInfo) -> bool:

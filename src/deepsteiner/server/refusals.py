@@ -13,30 +13,29 @@ from typing import Any
 
 from ..core.errors import InputError, MissingDependencyError
 
+Headers = Mapping[str, str]
+
 # A refusal may quote what it refuses, which may be as large as the request.
 LONGEST_SENTENCE = 400
 LONGEST_QUOTE = 40
-# Which is a RuntimeError there.
+# How torch says so, in a RuntimeError.
 TORCH_OUT_OF_MEMORY = "can't allocate memory"
-
-
 INTERNAL = 500, "internal error; the server's log has more"
 
 
-class Refusal(Exception):  # noqa: N818 (most are no errors of ours)
+class Refusal(Exception):  # noqa: N818 (few are errors of ours)
     """A request that is not served: the status, and one sentence that says why."""
 
-    def __init__(self, status: int, sentence: str, headers: dict[str, str] | None = None) -> None:
+    def __init__(self, status: int, sentence: str, headers: Headers | None = None) -> None:
         super().__init__(sentence)
-        self.status = status
-        self.sentence = sentence
-        self.headers = headers or {}
+        self.status, self.sentence, self.headers = status, sentence, dict(headers or {})
 
 
 def explained(error: Exception) -> tuple[int, str]:
     """Return status and sentence of an error; what is our own fault is not explained.
 
-    No exception is returned: one that its own frame knows lives on, with all it has seen.
+    The result is not an exception: one that its own frames refer to would stay alive, with all
+    that those frames hold.
     """
     if isinstance(error, Refusal):
         return error.status, error.sentence
@@ -54,16 +53,12 @@ def error_body(sentence: str) -> bytes:
     return json.dumps({"error": one_sentence(sentence)}).encode()
 
 
-def last_answer(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> bytes:
+def last_answer(refusal: Refusal) -> bytes:
     """Return a refusal as it goes over the wire, on a connection that is then closed."""
-    body = error_body(sentence)
-    fields = {
-        "content-type": "application/json",
-        "content-length": len(body),
-        **(headers or {}),
-        "connection": "close",
-    }
-    lines = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}"]
+    body = error_body(refusal.sentence)
+    fields = {"content-type": "application/json", "content-length": len(body)}
+    fields |= {**refusal.headers, "connection": "close"}
+    lines = [f"HTTP/1.1 {refusal.status} {HTTPStatus(refusal.status).phrase}"]
     lines += [f"{name}: {value}" for name, value in fields.items()]
     return "\r\n".join([*lines, "", ""]).encode() + body
 

@@ -53,12 +53,13 @@ def serve(
 def bound_socket(host: str, port: int) -> socket.socket:
     """Return a socket bound to the address, or say why there is none."""
     try:
-        family, kind, number, _, target = socket.getaddrinfo(
-            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-        )[0]
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (socket.gaierror, UnicodeError):
         raise OptionError(f"--host {host!r} is not an address or a known name") from None
-    listener = socket.socket(family, kind, number)
+    family, kind, protocol, _, target = found[0]
+    # `socket.create_server` leaves the protocol open. asyncio then does not know that this is TCP,
+    # sets no TCP_NODELAY, and answers wait 40 ms for the client's acknowledgement.
+    listener = socket.socket(family, kind, protocol)
     if sys.platform != "win32":  # where it would let two servers share the port
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -66,9 +67,9 @@ def bound_socket(host: str, port: int) -> socket.socket:
         listener.listen(2048)
     except OSError as error:
         listener.close()
-        reason = error.strerror or str(error)
+        reason = (error.strerror or str(error)).lower()
         raise OptionError(
-            f"cannot serve on {host} port {port}: {reason.lower()}; --port 0 takes a free port"
+            f"cannot serve on {host} port {port}: {reason}; --port 0 takes a free port"
         ) from None
     return listener
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..core.points import FloatArray, IntArray
 from ..geometry.relaxation import refine, refine_batch
-from ..run.method import BatchTrees, Run, Tree, TreeRows, pack
+from ..run.method import BatchTrees, Run, Tree, TreeRows
 from ..run.threads import share
 from ..run.watch import Stopped, Watch
 
@@ -44,7 +44,7 @@ class SmallTrees:
 
     def packed(self, **claims: Any) -> BatchTrees:
         """Return all trees as they are."""
-        return pack(self.points.shape[1], *self.rows, **claims)
+        return self.rows.packed(self.points.shape[1], **claims)
 
     def refined(self) -> BatchTrees:
         """Return all trees, refined."""

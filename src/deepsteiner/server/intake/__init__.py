@@ -1,7 +1,6 @@
 """From the bytes of a request to a checked order for a worker.
 
 - `body`: the bytes, as they arrive: how many, how slowly, and where they are checked
-- `counts`: how much they may hold, counted meanwhile
 - `json_values`: JSON, and arrays of number pairs out of it
 - `schemas`: the fields of every request, for the checks and the documentation
 - `systems`: which coordinate reference systems a request may name

@@ -1,4 +1,9 @@
-"""The bytes of a request as they arrive: how many, how slowly, and where they are checked."""
+"""The bytes of a request as they arrive: how many, how slowly, and where they are checked.
+
+A few bytes of JSON can become hundreds in memory, so lists, objects and values are counted
+meanwhile and limited beside the bytes themselves: what is parsed is never much larger. Marks inside
+strings count as well; good requests have none to speak of.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,10 @@ from starlette.requests import ClientDisconnect, Request
 
 from ..limits import SMALL_BYTES, Limits
 from ..refusals import Refusal
-from ..workers.frames import pack_arguments
+from ..workers.frames import pack_task
 from ..workers.jobs import Order
 from ..workers.pool import Pool, answered, too_much_waiting
-from .checks import check
-from .counts import Counter, request_counter
+from .checks import FILE_SECONDS, check
 
 Grow = Callable[[int], None]
 
@@ -25,35 +29,8 @@ CHECK_SECONDS = 5.0
 # Large bodies that go to the clerk at the same time; others wait as they came. Handing on a hundred
 # at once would keep the server from all else for as long as that takes.
 AT_ONCE = 4
-
-
-class Holding:
-    """What the large bodies that are under way take in all."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self.bytes = 0
-
-    @contextmanager
-    def of_one(self) -> Iterator[Grow]:
-        """Lend room to one body; what it takes is told by the function yielded.
-
-        That notes the size the body has reached, or refuses it; a small one always has room.
-        """
-        held = 0
-
-        def grow(size: int) -> None:
-            nonlocal held
-            more = max(0, size - SMALL_BYTES) - held
-            if more > 0 and self.bytes + more > self.most:
-                raise too_much_waiting(self.most)
-            self.bytes += more
-            held += more
-
-        try:
-            yield grow
-        finally:
-            self.bytes -= held
+# What each mark begins or ends.
+MARKS = {"lists": b"[", "objects": b"{", "values": b",", "lines": b"\n"}
 
 
 class Intake:
@@ -62,30 +39,59 @@ class Intake:
     def __init__(self, limits: Limits, clerk: Pool) -> None:
         self.limits = limits
         self.clerk = clerk
-        self.holding = Holding(limits.waiting_bytes)
+        self.held = 0  # bytes, by the large bodies that are under way
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     async def order(self, request: Request, kind: str) -> Order:
         """Return the order that a request places."""
         media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media_type != "application/json":
-            raise Refusal(
-                422, "expected a JSON object as the body with Content-Type application/json"
-            )
-        with self.holding.of_one() as grow:
-            data = await self.read(request, grow, request_counter(self.limits.points))
+            expected = "expected a JSON object as the body with Content-Type application/json"
+            raise Refusal(422, expected)
+        with self.holding() as grow:
+            data = await self._read(request, grow, request_counter(self.limits.points))
             if len(data) <= SMALL_BYTES:
                 return check(kind, data, self.limits)
             async with self._turns:
-                arguments = pack_arguments({"kind": kind, "limits": self.limits})
-                order = Order("check", arguments, CHECK_SECONDS, data)
-                answer = await answered(request, self.clerk, order)
+                task = pack_task("check", kind=kind, limits=self.limits, data=data)
+                del data  # the task holds a copy
+                waiting = answered(request, self.clerk, Order(task, CHECK_SECONDS))
+                del task  # and now the job holds it, until it is sent
+                answer = await waiting
         if answer.status != 200:
             raise Refusal(answer.status, json.loads(answer.body)["error"])
         checked: Order = pickle.loads(answer.body)
         return checked
 
-    async def read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
+    async def file_order(self, request: Request, name: str) -> Order:
+        """Return the order to read the file of points that a request holds."""
+        most = self.limits.points
+        with self.holding() as grow:
+            data = await self._read(request, grow, file_counter(most))
+        return Order(pack_task("read", name=name, most_points=most, data=data), FILE_SECONDS)
+
+    @contextmanager
+    def holding(self) -> Iterator[Grow]:
+        """Lend room to one body; what it takes is told by the function yielded.
+
+        That notes the size the body has reached, or refuses it; a small one always has room.
+        """
+        held, most = 0, self.limits.waiting_bytes
+
+        def grow(size: int) -> None:
+            nonlocal held
+            more = max(0, size - SMALL_BYTES) - held
+            if more > 0 and self.held + more > most:
+                raise too_much_waiting(most)
+            self.held += more
+            held += more
+
+        try:
+            yield grow
+        finally:
+            self.held -= held
+
+    async def _read(self, request: Request, grow: Grow, counter: Counter) -> bytes:
         """Return the whole body, within its size and time; it is refused as soon as it may be."""
         limits, chunks, size = self.limits, [], 0
         try:
@@ -98,11 +104,8 @@ class Intake:
                     counter.add(chunk)
                     chunks.append(chunk)
         except TimeoutError:
-            raise Refusal(
-                408,
-                f"the body did not arrive within {limits.body_seconds:g} s",
-                {"connection": "close"},
-            ) from None
+            sentence = f"the body did not arrive within {limits.body_seconds:g} s"
+            raise Refusal(408, sentence, {"connection": "close"}) from None
         except ClientDisconnect:
             raise Refusal(499, "the client hung up") from None
         return b"".join(chunks)
@@ -111,3 +114,43 @@ class Intake:
 def too_large(limits: Limits) -> Refusal:
     """Return the refusal of a body that has too many bytes."""
     return Refusal(413, f"the body is too large: at most {limits.body_bytes} bytes are accepted")
+
+
+class Counter:
+    """Counts what a body holds, piece by piece; `most` has a limit for each of `MARKS`."""
+
+    def __init__(self, points: int, **most: int) -> None:
+        self._points = points
+        self._most = most
+        self._found = dict.fromkeys(MARKS, 0)
+
+    def add(self, piece: bytes) -> None:
+        """Count one more piece, or refuse the body."""
+        for word, most in self._most.items():
+            self._found[word] += piece.count(MARKS[word])
+            if self._found[word] > most:
+                raise Refusal(
+                    413,
+                    f"the body holds too much: more than {most} {word}, where at most "
+                    f"{self._points} points are accepted",
+                )
+
+
+def request_counter(points: int) -> Counter:
+    """Return the counter for a request, which may bring a tree to begin from.
+
+    That makes five times as many pairs as points: the points, and the tree's terminals, Steiner
+    points (fewer) and edges (fewer than twice as many). The rest is for options and for what a
+    solution says about itself.
+    """
+    lists = 5 * points + 1_000
+    return Counter(points, lists=lists, objects=1_000, values=2 * lists + 20_000, lines=10 * lists)
+
+
+def file_counter(points: int) -> Counter:
+    """Return the counter for a file of points, in which each may be an object with properties.
+
+    Several instances may stand in one file; the first of them is read.
+    """
+    each = {"lists": 10, "objects": 5, "values": 20, "lines": 10}
+    return Counter(points, **{word: share * points for word, share in each.items()})

@@ -18,7 +18,7 @@ from ...registry import MODULES
 from ..limits import Limits
 from ..options import open_options
 from ..refusals import Refusal, explained, problem_sentence, quoted, short, shown
-from ..workers.frames import pack_arguments
+from ..workers.frames import pack_task
 from ..workers.jobs import Order
 from .json_values import check_plain, node_pairs, number_pairs, parse_object
 from .schemas import ExportBody, SolveBody, TraceBody
@@ -26,6 +26,9 @@ from .systems import check_plane, check_system
 
 Body = TypeVar("Body", bound=BaseModel)
 FILE_SECONDS = 20.0
+# The fields of a solution that are lists of pairs, and those that name a coordinate system.
+PAIRS = {"terminals": number_pairs, "steiner_points": number_pairs, "edges": node_pairs}
+SYSTEMS = {"crs": check_system, "plane_crs": check_plane}
 
 
 def check(kind: str, data: bytes, limits: Limits) -> Order:
@@ -38,31 +41,29 @@ def check(kind: str, data: bytes, limits: Limits) -> Order:
 
 def check_solve(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree."""
-    fields = _fields(data, SolveBody)
-    _take_points(fields, limits.points)
+    fields = _fields(data, SolveBody, limits.points)
     if fields.get("start") is not None:
         fields["start"] = compact_solution(fields["start"], "start")
         fields["start"]["info"] = {}
     body = _validated(SolveBody, fields)
-    extra = {"start": body.start, "max_edge": body.max_edge, "most_relays": limits.relays}
-    return _solving("solve", body, limits, extra)
+    relays = {"max_edge": body.max_edge, "most_relays": limits.relays}
+    return _solving("solve", body, limits, start=body.start, **relays)
 
 
 def check_trace(data: bytes, limits: Limits) -> Order:
     """Check a request for a tree and the way to it."""
-    fields = _fields(data, TraceBody)
-    _take_points(fields, limits.trace_points, "traced ")
-    return _solving("trace", _validated(TraceBody, fields), limits, {})
+    fields = _fields(data, TraceBody, limits.trace_points, "traced ")
+    return _solving("trace", _validated(TraceBody, fields), limits)
 
 
 def check_export(data: bytes, limits: Limits) -> Order:
     """Check a request for a file of a tree."""
-    fields = _fields(data, ExportBody)
+    fields = _fields(data, ExportBody, limits.points)
     if "solution" in fields:
         fields["solution"] = compact_solution(fields["solution"], "solution")
     body = _validated(ExportBody, fields)
-    arguments = {**dict(body), "most_relays": limits.relays}
-    return Order("export", pack_arguments(arguments), FILE_SECONDS, format=body.format)
+    task = pack_task("export", **dict(body), most_relays=limits.relays)
+    return Order(task, FILE_SECONDS, format=body.format)
 
 
 def compact_solution(value: Any, name: str) -> dict[str, Any]:
@@ -71,17 +72,15 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
         raise Refusal(422, f"{name}: input should be an object, got {shown(value)}")
     solution = dict(value)
     _refuse_unknown(solution, FIELDS, name)
-    for field in ("terminals", "steiner_points", "edges"):
-        if field in solution:
-            read = node_pairs if field == "edges" else number_pairs
-            array = read(solution.pop(field), f"{name}.{field}")
+    for field, given in value.items():
+        where = f"{name}.{field}"
+        if field in PAIRS:
+            array = PAIRS[field](given, where)
             solution[field] = array if len(array) else []
-    for field, given in solution.items():
-        if field not in ("terminals", "steiner_points", "edges"):
-            check_plain(given, f"{name}.{field}")
-    for field, check_name in (("crs", check_system), ("plane_crs", check_plane)):
-        if isinstance(solution.get(field), str):
-            check_name(solution[field], f"{name}.{field}")
+        else:
+            check_plain(given, where)
+        if field in SYSTEMS and isinstance(given, str):
+            SYSTEMS[field](given, where)
     return solution
 
 
@@ -91,31 +90,24 @@ def check_count(count: int, most: int, word: str = "") -> None:
         raise Refusal(413, f"too many points: at most {most} {word}points, got {shown(count)}")
 
 
-def _fields(data: bytes, body: type[BaseModel]) -> dict[str, Any]:
-    """Return the fields of a body, of which none is unknown."""
+def _fields(data: bytes, body: type[BaseModel], most: int, word: str = "") -> dict[str, Any]:
+    """Return the fields of a body, all of them known; its points, at most `most`, are an array."""
     fields = parse_object(data)
-    _refuse_unknown(fields, body.model_fields, "")
+    _refuse_unknown(fields, body.model_fields, "this request")
     for name, value in fields.items():
         if name not in ("points", "start", "solution"):
             check_plain(value, name)
+    if "points" in fields:  # the schema says so where they are missing
+        if isinstance(fields["points"], list):
+            check_count(len(fields["points"]), most, word)
+        fields["points"] = as_points(number_pairs(fields["points"], "points"))
     return fields
 
 
 def _refuse_unknown(fields: dict[str, Any], known: Any, name: str) -> None:
     for field in fields:
         if field not in known:
-            where = f"field of {name}" if name else "field of this request"
-            raise Refusal(422, f"{short(field)} is not a {where}")
-
-
-def _take_points(fields: dict[str, Any], most: int, word: str = "") -> None:
-    """Turn the points into an array, or name the first that is none."""
-    if "points" not in fields:
-        return  # which the schema says in its own words
-    given = fields["points"]
-    if isinstance(given, list):
-        check_count(len(given), most, word)
-    fields["points"] = as_points(number_pairs(given, "points"))
+            raise Refusal(422, f"{short(field)} is not a field of {name}")
 
 
 def _validated(body: type[Body], fields: dict[str, Any]) -> Body:
@@ -128,32 +120,18 @@ def _validated(body: type[Body], fields: dict[str, Any]) -> Body:
         raise Refusal(422, problem_sentence(first) + more) from None
 
 
-def _solving(
-    task: str, body: SolveBody | TraceBody, limits: Limits, extra: dict[str, Any]
-) -> Order:
+def _solving(task: str, body: SolveBody | TraceBody, limits: Limits, **extra: Any) -> Order:
     if body.method not in MODULES:
         known = ", ".join(MODULES)
         raise Refusal(422, f"unknown method {quoted(body.method)}; known methods: {known}")
-    arguments = {
-        "points": body.points,
-        "method": body.method,
-        "options": open_options(body.method, body.options),
-        "time_limit": body.time_limit,
-        "most_seconds": limits.time_limit,
-        "seed": body.seed,
-        **extra,
-    }
-    seconds = _seconds(body.time_limit, limits)
-    return Order(task, pack_arguments(arguments), seconds, method=body.method)
-
-
-def _seconds(time_limit: float | None, limits: Limits) -> float:
-    """Return the time a request may take: its own limit, or the server's."""
-    if time_limit is None:
-        return limits.time_limit
-    if time_limit > limits.time_limit:
-        raise Refusal(422, f"time_limit: at most {limits.time_limit:g} s, got {time_limit:g}")
-    return time_limit
+    most = limits.time_limit
+    call = {"points": body.points, "method": body.method, "seed": body.seed}
+    call |= {"time_limit": body.time_limit, **open_options(body.method, body.options)}
+    seconds = most if body.time_limit is None else body.time_limit
+    if seconds > most:
+        raise Refusal(422, f"time_limit: at most {most:g} s, got {seconds:g}")
+    packed = pack_task(task, call=call, most_seconds=most, **extra)
+    return Order(packed, seconds, method=body.method)
 
 
 CHECKS: dict[str, Callable[[bytes, Limits], Order]] = {

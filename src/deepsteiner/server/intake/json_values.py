@@ -6,7 +6,8 @@ import contextlib
 import gc
 import json
 import math
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterator
 from itertools import chain
 from typing import Any, NoReturn
 
@@ -19,6 +20,8 @@ from ..refusals import Refusal, shown
 # Python's own parser stops at about a thousand levels; nothing sensible needs more than this.
 MOST_LEVELS = 16
 LARGEST_INTEGER = 2**63 - 1
+# NUL ends text for many libraries, and lone surrogates cannot be encoded.
+UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def parse_object(data: bytes) -> dict[str, Any]:
@@ -46,7 +49,7 @@ def parse_object(data: bytes) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def collector_paused() -> Iterator[None]:
-    """Pause the garbage collector, which would look again and again at all that is being made."""
+    """Pause the garbage collector, which would scan again and again what is being built."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -58,21 +61,21 @@ def collector_paused() -> Iterator[None]:
 
 def number_pairs(value: Any, name: str) -> FloatArray:
     """Return a list of [number, number] as an (n, 2) array, or name the first that is not one."""
-    return _pairs(value, name, np.float64, {int, float}, "number", _is_finite)
+    return _pairs(value, name, np.float64, {int, float}, "number")
 
 
 def node_pairs(value: Any, name: str) -> IntArray:
     """Return a list of [node, node] as an (n, 2) array, or name the first that is not one."""
-    return _pairs(value, name, np.int64, {int}, "node number", _fits)
+    return _pairs(value, name, np.int64, {int}, "node number")
 
 
 def check_plain(value: Any, name: str, level: int = 1) -> None:
     """Refuse text, numbers and nesting that no method, format or library could use."""
     if isinstance(value, str):
-        if "\0" in value or not _is_encodable(value):
+        if UNUSABLE.search(value):
             raise Refusal(422, f"{name}: text must not hold NUL or lone surrogates")
     elif isinstance(value, int):
-        if not _fits(value):
+        if abs(value) > LARGEST_INTEGER:
             raise Refusal(422, f"{name}: integers must fit into 64 bits, got {shown(value)}")
     elif isinstance(value, float):
         if not math.isfinite(value):
@@ -88,14 +91,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise Refusal(422, f"the body holds {name}, which is not JSON; numbers must be finite")
 
 
-def _pairs(
-    value: Any,
-    name: str,
-    dtype: type,
-    kinds: set[type],
-    word: str,
-    usable: Callable[[Any], bool],
-) -> NDArray[Any]:
+def _pairs(value: Any, name: str, dtype: type, kinds: set[type], word: str) -> NDArray[Any]:
     """Return pairs of numbers of these kinds as an array; all at once, since there may be many."""
     if not isinstance(value, list):
         raise Refusal(422, f"{name}: input should be a valid list, got {shown(value)}")
@@ -110,26 +106,14 @@ def _pairs(
         if not isinstance(pair, list) or len(pair) != 2:
             raise Refusal(422, f"{name}[{row}]: input should be a pair, got {shown(pair)}")
         for column, one in enumerate(pair):
-            if type(one) not in kinds or not usable(one):
+            if type(one) not in kinds or not _fits(one, dtype):
                 where = f"{name}[{row}][{column}]"
                 raise Refusal(422, f"{where}: input should be a valid {word}, got {shown(one)}")
     raise AssertionError(f"{name} is sound after all")
 
 
-def _is_finite(number: float) -> bool:
+def _fits(number: float, dtype: type) -> bool:
     try:
-        return math.isfinite(number)
-    except OverflowError:  # an integer beyond all floats
+        return bool(np.isfinite(dtype(number)))
+    except OverflowError:  # an integer too large for it
         return False
-
-
-def _fits(number: int) -> bool:
-    return abs(number) <= LARGEST_INTEGER
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -9,7 +9,6 @@ import gc
 import json
 import pickle
 import sys
-from typing import Any
 
 from ... import datasets
 from ..intake.checks import check
@@ -20,17 +19,16 @@ from .worker import Channel, Task, serve_tasks
 MOST_DIGITS = 640
 
 
-def check_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+def check_task(channel: Channel, kind: str, limits: Limits, data: bytes) -> bytes:
     """Check a body; return the order it places."""
     try:
-        return pickle.dumps(check(arguments["kind"], arguments["data"], arguments["limits"]))
+        return pickle.dumps(check(kind, data, limits))
     finally:
         gc.collect()  # a refused body may hang on its refusal
 
 
-def sample_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+def sample_task(channel: Channel, name: str, n: int | None, seed: int) -> bytes:
     """Return points to play with, as JSON."""
-    name, n, seed = arguments["name"], arguments["n"], arguments["seed"]
     points = datasets.load(name, count=1, n=n, seed=seed)[0]
     return json.dumps({"points": points.tolist()}).encode()
 

@@ -5,39 +5,26 @@ from __future__ import annotations
 import json
 import pickle
 import struct
-from enum import IntEnum
+from http import HTTPStatus
 from typing import Any
 
-# To the worker: the lengths of what follows: a pickled (job, task, streams), the task's pickled
-# arguments, and bytes that go with them as they are.
-REQUEST = struct.Struct("!III")
-# From the worker: length, job, what it is, and a number (milliseconds, or an HTTP status).
-REPLY = struct.Struct("!IQBd")
+# To the worker: job, whether it streams, and the length of the pickled task that follows. One
+# without a task stops the job.
+REQUEST = struct.Struct("!Q?I")
+# From the worker: length, job, an HTTP status, and the milliseconds that the job took.
+REPLY = struct.Struct("!IQHd")
+# Statuses, beside those of answers: the worker is up; a job is under way.
+READY, PROGRESS = HTTPStatus.CONTINUE, HTTPStatus.PROCESSING
 
 
-class Reply(IntEnum):
-    """What a frame from a worker holds."""
-
-    READY = 1
-    PROGRESS = 2
-    DONE = 3
-    ERROR = 4
+def pack_task(name: str, /, **arguments: Any) -> bytes:
+    """Return a task as the bytes in which it waits and travels."""
+    return pickle.dumps((name, arguments), protocol=5)
 
 
-def pack_arguments(arguments: dict[str, Any]) -> bytes:
-    """Return a task's arguments as the bytes in which they wait and travel."""
-    return pickle.dumps(arguments, protocol=5)
-
-
-def pack_request(
-    job: int, task: str, arguments: bytes = b"", data: bytes = b"", *, streams: bool = False
-) -> tuple[bytes, ...]:
-    """Return the parts of the frame that asks a worker for a task.
-
-    Task "stop" ends the job it names. The parts are sent one by one: large ones are not copied.
-    """
-    head = pickle.dumps((job, task, streams), protocol=5)
-    return REQUEST.pack(len(head), len(arguments), len(data)) + head, arguments, data
+def pack_request(job: int, task: bytes = b"", *, streams: bool = False) -> tuple[bytes, bytes]:
+    """Return the parts of a frame for a worker, sent one by one: a large task is not copied."""
+    return REQUEST.pack(job, streams, len(task)), task
 
 
 def pack_json(value: Any) -> bytes:
@@ -45,6 +32,6 @@ def pack_json(value: Any) -> bytes:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
-def pack_reply(job: int, kind: Reply, number: float, payload: bytes) -> bytes:
+def pack_reply(job: int, status: int, payload: bytes, milliseconds: float) -> bytes:
     """Return the frame with which a worker answers."""
-    return REPLY.pack(len(payload), job, kind, number) + payload
+    return REPLY.pack(len(payload), job, status, milliseconds) + payload

@@ -1,4 +1,4 @@
-"""A job: one request on its way through the pool, and its answer."""
+"""A job: one request on its way through the pool; its answer, and the line in which it waits."""
 
 from __future__ import annotations
 
@@ -14,16 +14,13 @@ KEPT_REPORTS = 64
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """A checked request: what a worker is to do, as bytes, and the time that may take.
+    """A checked request: the packed task of a worker, and the seconds that may take.
 
-    `data` are bytes that go with the arguments as they came. `method` is the method it uses and
-    `format` the kind of file it makes, where it does.
+    `method` is the method it uses and `format` the kind of file it makes, where it does.
     """
 
-    task: str
-    arguments: bytes
+    task: bytes
     seconds: float
-    data: bytes = b""
     method: str | None = None
     format: str = ""
 
@@ -35,10 +32,6 @@ class Answer:
     status: int
     body: bytes
     milliseconds: float = 0.0
-
-
-def _new_future() -> asyncio.Future[Answer]:
-    return asyncio.get_running_loop().create_future()
 
 
 @dataclass(eq=False, slots=True)
@@ -53,7 +46,7 @@ class Job:
     streams: bool = False
     cancelled: bool = False
     id: str = field(default_factory=lambda: secrets.token_hex(8))
-    future: asyncio.Future[Answer] = field(default_factory=_new_future)
+    future: asyncio.Future[Answer] = field(default_factory=asyncio.Future)
     _reports: deque[bytes] = field(default_factory=lambda: deque(maxlen=KEPT_REPORTS))
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -80,3 +73,48 @@ class Job:
             self._news.clear()
             while self._reports:
                 yield self._reports.popleft()
+
+
+class Line:
+    """Jobs that wait; clients take turns, however many requests each of them sends."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
+        self._clients: dict[str, deque[Job]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._clients.values()))
+
+    def __contains__(self, job: Job) -> bool:
+        return job in self._clients.get(job.client, ())
+
+    def add(self, job: Job) -> None:
+        """Let a job wait behind its client's others."""
+        self._clients.setdefault(job.client, deque()).append(job)
+        self.bytes += job.size
+
+    def first(self) -> Job:
+        """Return the job whose turn it is."""
+        return next(iter(self._clients.values()))[0]
+
+    def pop(self) -> Job:
+        """Take the job whose turn it is; its client's next one waits for the other clients'."""
+        job = self.first()
+        self.remove(job)
+        if job.client in self._clients:
+            self._clients[job.client] = self._clients.pop(job.client)
+        return job
+
+    def remove(self, job: Job) -> None:
+        """Take a job out."""
+        jobs = self._clients[job.client]
+        jobs.remove(job)
+        self.bytes -= job.size
+        if not jobs:
+            del self._clients[job.client]
+
+    def crowding_out(self, client: str) -> Job | None:
+        """Return the job that makes way for one of `client`: the last of who has more waiting."""
+        own = len(self._clients.get(client, ()))
+        longest = max(self._clients.values(), key=len, default=deque())
+        return longest[-1] if len(longest) > own + 1 else None

@@ -7,6 +7,7 @@ in lines of their own, and one worker is kept from streams, which may be open fo
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -14,9 +15,8 @@ from ...registry import methods
 from ..limits import SMALL_BYTES, Limits, most_streams
 from ..options import is_installed
 from ..refusals import Refusal, error_body
-from .frames import pack_arguments, pack_request
-from .jobs import Answer, Job, Order
-from .line import Line
+from .frames import pack_request, pack_task
+from .jobs import Answer, Job, Line, Order
 from .processes import COLD_SECONDS, LOADING, MOST_FAILURES, SOLVER, Worker
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class Pool:
         if self.broken:
             raise Refusal(503, NO_WORKER)
         line = self._streams if streams else self._plain
-        self._make_room(line, client, len(order.arguments) + len(order.data))
+        self._make_room(line, client, len(order.task))
         number = next(self._numbers)
-        frame = pack_request(number, order.task, order.arguments, order.data, streams=streams)
+        frame = pack_request(number, order.task, streams=streams)
         job = Job(number, frame, order.seconds, order.method, client=client, streams=streams)
         self._jobs[job.id] = job
         job.future.add_done_callback(lambda _: self._jobs.pop(job.id, None))
@@ -116,7 +116,7 @@ class Pool:
                 return
         for worker in self.workers:
             if worker.job is job:
-                worker.stop()
+                worker.stop(job)
 
     def dispatch(self) -> None:
         """Give waiting jobs to idle workers; where none waits, a worker loads a method ahead."""
@@ -153,13 +153,11 @@ class Pool:
         Streams have none while they have their share of the workers.
         """
         serving = [worker for worker in self.workers if worker.ready and not worker.loading]
-        running = [worker.job for worker in serving if worker.job is not None]
-        streaming = sum(job.streams for job in running)
-        at_work = {id(self._streams): streaming, id(self._plain): len(running) - streaming}
+        running = Counter(worker.job.streams for worker in serving if worker.job is not None)
         claims = [line for line in self._lines if len(line)]
-        if streaming >= most_streams(len(serving)):
+        if running[True] >= most_streams(len(serving)):
             claims = [line for line in claims if line is not self._streams]
-        return min(claims, key=lambda line: at_work[id(line)], default=None)
+        return min(claims, key=lambda line: running[line is self._streams], default=None)
 
     def _idle_worker(self, method: str | None) -> Worker | None:
         """Return an idle worker, one that has used the method before if possible."""
@@ -174,19 +172,14 @@ class Pool:
         worker = max(up, key=lambda worker: len(worker.cold))
         if worker.cold:
             method = worker.cold[0]
-            frame = pack_request(LOADING, "warm", pack_arguments({"method": method}))
+            frame = pack_request(LOADING, pack_task("warm", method=method))
             worker.begin(Job(LOADING, frame, COLD_SECONDS, method))
 
 
 async def answered(request: Request, pool: Pool, order: Order) -> Answer:
-    """Place an order for a request and wait for the answer."""
+    """Place an order and wait for the answer; a client that hangs up cancels it."""
     job = pool.submit(order, client=client_of(request))
     del order  # the job holds it now, until it is sent
-    return await wait_for(request, pool, job)
-
-
-async def wait_for(request: Request, pool: Pool, job: Job) -> Answer:
-    """Wait for the answer; a client that hangs up cancels its job."""
     gone = asyncio.ensure_future(_hang_up(request))
     either: set[asyncio.Future[Any]] = {job.future, gone}
     try:

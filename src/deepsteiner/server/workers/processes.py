@@ -11,15 +11,12 @@ import contextlib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ...run.processes import ENVIRONMENT
 from ..refusals import error_body
-from .frames import REPLY, Reply, pack_request
+from .frames import PROGRESS, REPLY, pack_request
 from .jobs import Answer, Job
-
-if sys.platform == "linux":
-    import fcntl
 
 if TYPE_CHECKING:
     from .pool import Pool
@@ -54,8 +51,7 @@ class Worker:
         self.job: Job | None = None
         self.warm: set[str | None] = set()
         self.failures = 0
-        self._process: asyncio.subprocess.Process | None = None
-        self._reason = Answer(500, error_body(UNEXPECTED))
+        self._process: Any = None  # an asyncio.subprocess.Process, once it has been started
         self._timer: asyncio.TimerHandle | None = None
 
     @property
@@ -82,7 +78,7 @@ class Worker:
                 await self._start()
                 while True:
                     self._receive(*await self._read())
-            except (EOFError, OSError, TimeoutError, ValueError):
+            except (EOFError, OSError, TimeoutError):
                 self._lost()
             self.started.set()
             if self.failures:
@@ -91,6 +87,7 @@ class Worker:
 
     async def _start(self) -> None:
         self.failures += 1
+        self._reason = Answer(500, error_body(UNEXPECTED))
         self._process = await asyncio.create_subprocess_exec(
             *START_COMMAND,
             self.module,
@@ -110,12 +107,12 @@ class Worker:
         self.warm = {None, "mst"}
         self.pool.dispatch()
 
-    async def _read(self) -> tuple[Reply, int, float, bytes]:
-        assert self._process is not None
-        assert self._process.stdout is not None
+    async def _read(self) -> tuple[int, Answer]:
+        """Return the number of a job, and what the process says of it."""
         head = await self._process.stdout.readexactly(REPLY.size)
-        length, number, kind, amount = REPLY.unpack(head)
-        return Reply(kind), number, amount, await self._process.stdout.readexactly(length)
+        length, number, status, milliseconds = REPLY.unpack(head)
+        payload = await self._process.stdout.readexactly(length)
+        return number, Answer(status, payload, milliseconds)
 
     def begin(self, job: Job) -> None:
         """Send a job to the process and watch its time."""
@@ -127,10 +124,9 @@ class Worker:
             allowance += COLD_SECONDS
         self._watch(allowance, 504, f"not finished within its limit of {job.seconds:g} s")
 
-    def stop(self) -> None:
-        """Ask the running job to stop, and end the process if it does not."""
-        assert self.job is not None
-        self._send(pack_request(self.job.number, "stop"))
+    def stop(self, job: Job) -> None:
+        """Ask the job it runs to stop, and end the process if it does not."""
+        self._send(pack_request(job.number))
         self._watch(self.pool.limits.grace, 409, "cancelled, and did not stop by itself")
 
     async def end(self) -> None:
@@ -140,8 +136,6 @@ class Worker:
             await self._process.wait()
 
     def _send(self, frame: tuple[bytes, ...]) -> None:
-        assert self._process is not None
-        assert self._process.stdin is not None
         for part in frame:
             self._process.stdin.write(part)
 
@@ -160,18 +154,17 @@ class Worker:
         self._reason = reason
         self._kill()
 
-    def _receive(self, kind: Reply, number: int, amount: float, payload: bytes) -> None:
+    def _receive(self, number: int, answer: Answer) -> None:
         job = self.job
         if job is None or job.number != number:
             return
-        if kind == Reply.PROGRESS:
-            job.report(payload)
+        if answer.status == PROGRESS:
+            job.report(answer.body)
             return
         self._release()
         # A refusal, too, shows that the method is loaded, or never will be.
         self.warm.add(job.method)
-        status = 200 if kind == Reply.DONE else int(amount)
-        job.finish(Answer(status, payload, amount if kind == Reply.DONE else 0.0))
+        job.finish(answer)
         self.pool.dispatch()
 
     def _release(self) -> None:
@@ -182,20 +175,19 @@ class Worker:
 
     def _lost(self) -> None:
         """Answer the job of a process that has gone, and forget the process."""
-        job, reason = self.job, self._reason
+        job = self.job
         self.ready, self.warm = False, set()
-        self._reason = Answer(500, error_body(UNEXPECTED))
         self._kill()
         self._release()
         if job is not None:
-            job.finish(reason)
+            job.finish(self._reason)
 
 
-def _widen(stream: asyncio.StreamWriter | None) -> None:
+def _widen(stream: asyncio.StreamWriter) -> None:
     """Let a pipe hold more at a time, where that can be had: large bodies then wake fewer."""
-    if stream is None or sys.platform != "linux":
-        return
-    with contextlib.suppress(OSError, AttributeError):
+    with contextlib.suppress(ImportError, OSError, AttributeError):  # only Linux has all of it
+        import fcntl
+
         fcntl.fcntl(stream.get_extra_info("pipe").fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)
 
 

@@ -14,43 +14,81 @@ from ...core.errors import FormatError, OptionError
 from ...core.points import FloatArray
 from ...core.solution import Solution
 from ...core.trees import tree_length
+from ...geometry.relaxation import refine
 from ...geometry.spanning_trees import minimum_spanning_tree
 from ...io import load_instances
 from ...run.monitor import Progress
+from ...solvers.exact import BATCH_LIMIT as EXACT_KERNEL_SIZE
+from ...solvers.local import BATCH_LIMIT as LOCAL_KERNEL_SIZE
 from ..intake.json_values import collector_paused
 from ..intake.systems import check_system
+from ..options import takes_start
 from .frames import pack_json
-from .starts import fitted_start
 
 if TYPE_CHECKING:
     from .worker import Channel, Task
 
 # Text only: archives could unpack to any size.
 READABLE = ("csv", "tsv", "txt", "json", "jsonl", "geojson", "estein", "stp", "tsp")
-MEDIA_TYPES = {
-    "json": "application/json",
-    "geojson": "application/geo+json",
-    "csv": "text/csv; charset=utf-8",
-    "svg": "image/svg+xml",
-    "png": "image/png",
-}
+# How gzip, zip and numpy files begin.
+PACKED = (b"\x1f\x8b", b"PK", b"\x93NUMPY")
+
+# Up to here the method's kernel is done before it could make use of a tree.
+KERNEL_SIZES = {"exact": EXACT_KERNEL_SIZE, "local": LOCAL_KERNEL_SIZE}
 
 
-def solve_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+def solve_task(
+    channel: Channel,
+    call: dict[str, Any],
+    most_seconds: float,
+    start: Any,
+    max_edge: float | None,
+    most_relays: int,
+) -> bytes:
     """Solve; return the solution, the spanning tree's length and the relays asked for."""
-    points = arguments["points"]
-    start, told = fitted_start(arguments["start"], arguments["method"], points)
-    solution = run_solver(arguments, channel, {} if start is None else {"start": start})
-    relays: list[list[float]] = []
-    if arguments["max_edge"] is not None:
-        extended = _with_relays(solution, arguments["max_edge"], arguments["most_relays"])
-        relays = extended.steiner_points[len(solution.steiner_points) :].tolist()
-    return pack_json({**answer(solution, points), "relays": relays, "start": told})
+    begun, told = fitted_start(start, call["method"], call["points"])
+    if begun is not None:
+        call["start"] = begun
+    solution = run_solver(channel, call, most_seconds)
+    extended = _with_relays(solution, max_edge, most_relays)
+    relays = extended.steiner_points[len(solution.steiner_points) :].tolist()
+    return pack_json({**answer(solution), "relays": relays, "start": told})
 
 
-def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any]) -> Solution:
-    """Solve as a request asks, within its limit or the server's."""
-    deadline = time.perf_counter() + arguments["most_seconds"]
+def fitted_start(data: Any, method: str, points: FloatArray) -> tuple[Solution | None, str | None]:
+    """Return the tree to begin from, or None, and a word or two on what became of it."""
+    if data is None:
+        return None, None
+    if not takes_start(method):
+        return None, f"not taken by {method}"
+    if len(points) <= KERNEL_SIZES.get(method, 0):
+        return None, "not needed"
+    start = Solution.from_dict(data)
+    if start.terminals.shape != points.shape:
+        return None, "does not fit"
+    if np.array_equal(start.terminals, points):
+        return start, "used"
+    steiner, edges = refine(points, start.steiner_points, start.edges)
+    length = tree_length(np.concatenate((points, steiner)), edges)
+    moved = replace(
+        start, terminals=points, steiner_points=steiner, edges=edges, length=length,
+        lower_bound=None, status="feasible", crs=None, plane_crs=None,
+    )  # fmt: skip
+    return moved, "moved"
+
+
+def trace_task(channel: Channel, call: dict[str, Any], most_seconds: float) -> bytes:
+    """Solve and return the steps as well."""
+    from .traces import readable_trace
+
+    solution = run_solver(channel, {**call, "trace": True}, most_seconds)
+    trace = readable_trace(call["method"], solution.info.pop("trace"), solution)
+    return pack_json({**answer(solution), "trace": trace})
+
+
+def run_solver(channel: Channel, call: dict[str, Any], most_seconds: float) -> Solution:
+    """Solve as a request asks, within its own time limit and the server's."""
+    deadline = time.perf_counter() + most_seconds
     out_of_time = False
 
     def on_progress(progress: Progress) -> bool:
@@ -59,31 +97,22 @@ def run_solver(arguments: dict[str, Any], channel: Channel, extra: dict[str, Any
         channel.report(progress)
         return not (out_of_time or channel.stopped())
 
-    solution = solve(
-        arguments["points"],
-        arguments["method"],
-        time_limit=arguments["time_limit"],
-        seed=arguments["seed"],
-        on_progress=on_progress,
-        **arguments["options"],
-        **extra,
-    )
+    solution = solve(**call, on_progress=on_progress)
     if out_of_time and solution.status == "interrupted":
         return replace(solution, status="time_limit")
     return solution
 
 
-def answer(solution: Solution, points: FloatArray) -> dict[str, Any]:
+def answer(solution: Solution) -> dict[str, Any]:
     """Return what every answer with a tree holds."""
-    return {"solution": solution.to_dict(), "mst_length": spanning_length(points)}
+    points = solution.terminals
+    length = tree_length(points, minimum_spanning_tree(points))
+    return {"solution": solution.to_dict(), "mst_length": length}
 
 
-def spanning_length(points: FloatArray) -> float:
-    """Return the length of the minimum spanning tree."""
-    return tree_length(points, minimum_spanning_tree(points))
-
-
-def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
+def _with_relays(solution: Solution, max_edge: float | None, most: int) -> Solution:
+    if max_edge is None:
+        return solution
     needed = float(np.ceil(solution.edge_lengths() / max_edge).sum()) - len(solution.edges)
     if needed > most:
         raise OptionError(
@@ -92,14 +121,14 @@ def _with_relays(solution: Solution, max_edge: float, most: int) -> Solution:
     return solution.with_max_edge(max_edge)
 
 
-def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+def read_task(channel: Channel, name: str, most_points: int, data: bytes) -> bytes:
     """Read the points of a file; longitudes and latitudes are projected to metres."""
-    name, data, most = arguments["name"], arguments.get("data", b""), arguments["most_points"]
-    if data[:2] == b"\x1f\x8b" or data[:2] == b"PK" or data[:6] == b"\x93NUMPY":
-        raise FormatError(f"{name}: packed files are not read; accepted: {', '.join(READABLE)}")
     suffix = name.rpartition(".")[2].lower() if "." in name else ""
-    if suffix in ("npy", "npz", "gz"):
-        raise FormatError(f"{name}: .{suffix} is not read here; accepted: {', '.join(READABLE)}")
+    unread = "packed files are not read" if data.startswith(PACKED) else ""
+    if not unread and suffix in ("npy", "npz", "gz"):
+        unread = f".{suffix} is not read here"
+    if unread:
+        raise FormatError(f"{name}: {unread}; accepted: {', '.join(READABLE)}")
     stream = io.BytesIO(data)
     stream.name = name
     # Anything may be called .txt: there, and without a suffix, the content tells.
@@ -107,8 +136,8 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
     with collector_paused():
         instances = load_instances(stream, format=suffix if known else None)
     points = instances[0]
-    if len(points) > most:
-        raise FormatError(f"{name} holds {len(points)} points; at most {most} are accepted")
+    if len(points) > most_points:
+        raise FormatError(f"{name} holds {len(points)} points; at most {most_points} are accepted")
     notes = [f"{len(points)} points from {name}"]
     if len(instances) > 1:
         notes.append(f"the first of {len(instances)} instances")
@@ -120,58 +149,40 @@ def read_task(arguments: dict[str, Any], channel: Channel) -> bytes:
         plane = plane_of(crs, None, points)
         points, plane_crs = plane.into(points), plane.plane_crs
         notes.append(f"projected from {crs} to metres")
-    plain = np.asarray(points, dtype=np.float64).tolist()
     note = ", ".join(notes)
-    return pack_json({"points": plain, "crs": crs, "plane_crs": plane_crs, "note": note})
+    return pack_json({"points": points.tolist(), "crs": crs, "plane_crs": plane_crs, "note": note})
 
 
-def export_task(arguments: dict[str, Any], channel: Channel) -> bytes:
+def export_task(
+    channel: Channel, solution: Any, format: Any, max_edge: float | None, most_relays: int
+) -> bytes:
     """Return a solution as a file."""
-    solution = Solution.from_dict(arguments["solution"])
-    if arguments["max_edge"] is not None:
-        solution = _with_relays(solution, arguments["max_edge"], arguments["most_relays"])
     stream = io.BytesIO()
-    solution.save(stream, format=arguments["format"])
+    tree = _with_relays(Solution.from_dict(solution), max_edge, most_relays)
+    tree.save(stream, format=format)
     return stream.getvalue()
 
 
-def warm_task(arguments: dict[str, Any], channel: Channel) -> bytes:
-    """Load what a method needs, so that the next request for it is quick."""
-    warm_up(arguments["method"])
-    return b""
-
-
-def warm_up(method: str) -> None:
+def warm_task(channel: Channel, method: str) -> bytes:
     """Solve random instances of the sizes at which a method uses different kernels.
 
-    "start" is the least with which a worker can begin to serve.
+    The next request for it is then quick.
     """
     rng = np.random.default_rng(0)
-    if method == "start":
-        points = rng.random((10, 2))
-        solve(points, "exact")
-        spanning_length(points)
-        return
     for n in {"policy": (10,), "local": (10, 300)}.get(method, (10, 40)):
         solve(rng.random((n, 2)), method)
     if method == "exact":
         solve(rng.random((12, 2)), "exact", trace=True)
+    return b""
 
 
-def trace_task(arguments: dict[str, Any], channel: Channel) -> bytes:
-    """Solve and return the steps as well."""
-    from .traces import readable_trace
-
-    solution = run_solver(arguments, channel, {"trace": True})
-    records = solution.info.pop("trace")
-    trace = readable_trace(arguments["method"], records, solution)
-    return pack_json({**answer(solution, arguments["points"]), "trace": trace})
-
-
-TASKS: dict[str, Task] = {
-    "solve": solve_task,
-    "trace": trace_task,
-    "read": read_task,
-    "export": export_task,
-    "warm": warm_task,
-}
+def ready_tasks() -> dict[str, Task]:
+    """Return what a solver does, once it has loaded the least with which it can begin."""
+    answer(solve(np.random.default_rng(0).random((10, 2)), "exact"))
+    return {
+        "solve": solve_task,
+        "trace": trace_task,
+        "read": read_task,
+        "export": export_task,
+        "warm": warm_task,
+    }

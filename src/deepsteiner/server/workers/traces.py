@@ -28,15 +28,10 @@ def policy_steps(records: Records, solution: Solution) -> Records:
     steps = []
     for record in records:
         step = [*nodes, record["chosen"]]
-        chosen = np.array(record["chosen"])
-        offsets = np.array(record["candidates"]) - chosen
-        steps.append(
-            {
-                **record,
-                "chosen_index": int(np.argmin(np.hypot(*offsets.T))),
-                "edges": minimum_spanning_tree(np.array(step)).tolist(),
-            }
-        )
+        offsets = np.array(record["candidates"]) - record["chosen"]
+        chosen = int(np.argmin(np.hypot(*offsets.T)))
+        edges = minimum_spanning_tree(np.array(step)).tolist()
+        steps.append({**record, "chosen_index": chosen, "edges": edges})
         if record["kept"]:
             nodes = step
     return steps
@@ -51,17 +46,15 @@ def proof(records: Records, solution: Solution) -> dict[str, Any]:
         # One or two distinct points, or no time at all.
         {"complete": solution.status == "optimal", "trees": []}
     ]
-    first = Problem.of(solution.terminals).first.tolist()
-    trees = [
-        {**tree, "terminals": [first[t] for t in tree["terminals"]]} for tree in listed["trees"]
-    ]
+    first = Problem.of(solution.terminals).first
+    trees = [{**one, "terminals": first[one["terminals"]].tolist()} for one in listed["trees"]]
     rounds = [
         {
             "node": record.get("node", 0),
             "value": record["value"],
             "length": record["length"],
             "x": record.get("x", []),
-            "violated": [[first[t] for t in members] for members in record.get("sets", [])],
+            "violated": [first[members].tolist() for members in record.get("sets", [])],
         }
         for record in later
     ]

@@ -27,7 +27,7 @@ from ...run.processes import run_to_end, take_output
 from ..limits import SMALL_BYTES
 from ..logs import LogBudget
 from ..refusals import error_body, explained
-from .frames import REQUEST, Reply, pack_json, pack_reply
+from .frames import PROGRESS, READY, REQUEST, pack_json, pack_reply
 
 # Progress reports closer together than this tell a viewer nothing.
 REPORT_SECONDS = 0.03
@@ -50,20 +50,19 @@ class Channel:
         now = time.perf_counter()
         if now >= self._next:
             self._next = now + REPORT_SECONDS
-            self._worker.reply(self._job, Reply.PROGRESS, 0.0, pack_json(_described(progress)))
+            self._worker.reply(self._job, PROGRESS, pack_json(_described(progress)))
 
 
-Task = Callable[[dict[str, Any], Channel], bytes]
+# Called with a Channel and a request's arguments, by name.
+Task = Callable[..., bytes]
 
 
 class Request(NamedTuple):
-    """One request as it came from the server."""
+    """One request as it came from the server: its task is pickled."""
 
     job: int
-    task: str
-    arguments: bytes
-    data: bytes
     streams: bool
+    task: bytes
 
 
 class Worker:
@@ -79,50 +78,46 @@ class Worker:
 
     def run(self) -> None:
         """Serve until the server closes the pipe."""
-        self.reply(0, Reply.READY, 0.0, b"")
+        self.reply(0, READY, b"")
         while True:
             if self._serve_next() > SMALL_BYTES:
                 give_back_memory()
 
-    def reply(self, job: int, kind: Reply, number: float, payload: bytes) -> None:
+    def reply(self, job: int, status: int, payload: bytes, milliseconds: float = 0.0) -> None:
         """Send one frame."""
-        frame = memoryview(pack_reply(job, kind, number, payload))
+        frame = memoryview(pack_reply(job, status, payload, milliseconds))
         while frame:
             frame = frame[os.write(self._target, frame) :]
 
     def read(self) -> None:
         """Take requests and stops until the pipe is closed."""
-        while len(sizes := self._source.read(REQUEST.size)) == REQUEST.size:
-            head, arguments, data = (self._source.read(size) for size in REQUEST.unpack(sizes))
-            job, task, streams = pickle.loads(head)
-            if task == "stop":
-                self.stopped = job
+        while len(head := self._source.read(REQUEST.size)) == REQUEST.size:
+            job, streams, size = REQUEST.unpack(head)
+            if size:
+                self._requests.put(Request(job, streams, self._source.read(size)))
             else:
-                self._requests.put(Request(job, task, arguments, data, streams))
-            del arguments, data  # the next request may be long in coming
+                self.stopped = job
         os._exit(0)  # the server has gone; nobody wants what the main thread is doing
 
     def _serve_next(self) -> int:
-        """Serve one request; return the bytes it came in, of which then none is held."""
+        """Serve one request and let go of its bytes; return how many there were."""
         request = self._requests.get()
         self.serve(request)
-        return len(request.arguments) + len(request.data)
+        return len(request.task)
 
     def serve(self, request: Request) -> None:
         """Do one task, and answer whatever comes of it."""
         began, job = time.perf_counter(), request.job
         try:
-            arguments = pickle.loads(request.arguments)
-            if request.data:
-                arguments["data"] = request.data
-            answer = self._tasks[request.task](arguments, Channel(self, job, request.streams))
+            name, arguments = pickle.loads(request.task)
+            answer = self._tasks[name](Channel(self, job, request.streams), **arguments)
         except Exception as error:
             status, sentence = explained(error)
             if status == 500 and self._log.allows():
                 traceback.print_exc()
-            self.reply(job, Reply.ERROR, status, error_body(sentence))
+            self.reply(job, status, error_body(sentence))
         else:
-            self.reply(job, Reply.DONE, 1000 * (time.perf_counter() - began), answer)
+            self.reply(job, 200, answer, 1000 * (time.perf_counter() - began))
 
 
 def _described(progress: Progress) -> dict[str, Any]:
@@ -149,7 +144,7 @@ def serve_tasks(load: Callable[[], dict[str, Task]]) -> None:
 
 
 def limit_memory(most: int) -> None:
-    """Let allocations beyond so many bytes fail, which is told, before the machine has none."""
+    """Make allocations beyond this many bytes fail, with an answer that says so."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -166,11 +161,10 @@ def give_back_memory() -> None:
 
 
 def solver_tasks() -> dict[str, Task]:
-    """Return what a solver does, once it can begin to."""
-    from . import tasks
+    """Return what a solver does; loading it takes a while, and may fail."""
+    from .tasks import ready_tasks
 
-    tasks.warm_up("start")
-    return dict(tasks.TASKS)
+    return ready_tasks()
 
 
 if __name__ == "__main__":

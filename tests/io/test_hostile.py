@@ -107,7 +107,7 @@ HOSTILE = [
     ("jsonl", b"[[1" + b"0" * 10_000 + b", 2]]", "line 1: not valid JSON"),
     ("jsonl", b"[[1, 2]]\n\x00", "expected text, got binary data"),
     ("geojson", b'{"type": "FeatureCollection", "features": 5}', "not valid GeoJSON"),
-    ("geojson", b'{"type": "FeatureCollection", "features": {"a": 1}}', "is not points"),
+    ("geojson", b'{"type": "FeatureCollection", "features": {"a": 1}}', "not valid GeoJSON"),
     ("geojson", b'{"type": "MultiPoint", "coordinates": ' + NESTED + b"}", "a GeoJSON position"),
     ("geojson", b'{"type": "Point", "coordinates": ["1", "2"]}', "real numbers"),
     ("geojson", b'{"type": "Point", "coordinates": [1, 2], "crs": 5}', "does not name a system"),

@@ -74,9 +74,9 @@ def read_points_or_solution(
 def holds_solution(source: Source) -> bool:
     """Return whether a file's content is a tree (with edges) rather than points."""
     from ..io.json_points import parse_json
-    from ..io.points_files import SOLUTION_MARK
+    from ..io.points_files import holds_solution_table
 
-    if SOLUTION_MARK.encode() in source.data[: len(SOLUTION_MARK) + 3]:
+    if holds_solution_table(source):
         return True
     try:
         text = source.text()

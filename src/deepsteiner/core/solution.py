@@ -225,9 +225,9 @@ class Solution:
 
     def to_geojson(self) -> dict[str, Any]:
         """Return a GeoJSON FeatureCollection of terminals, Steiner points and edges."""
-        from ..io.export import solution_to_geojson
+        from ..io.solution_geojson import solution_to_geojson
 
-        return solution_to_geojson(self)
+        return solution_to_geojson(self, self.to_dict())
 
     def to_shapely(self) -> Any:
         """Return the edges as a shapely MultiLineString."""

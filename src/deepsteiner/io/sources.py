@@ -10,12 +10,12 @@ import reprlib
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ..core.errors import FormatError
+from ..core.errors import FormatError, OptionError
 from .atomic import atomic_write
 
 PathOrStream = str | os.PathLike[str] | IO[Any]
@@ -47,24 +47,28 @@ class Source:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         return text
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that are not blank, stripped, with their numbers from 1."""
+        for number, line in enumerate(io.StringIO(self.text()), 1):
+            if stripped := line.strip():
+                yield number, stripped
+
+    def at(self, number: int) -> str:
+        """Return what error messages call a line by."""
+        return f"{self.name}, line {number}"
+
 
 def read_source(path: PathOrStream) -> Source:
     """Read a path (`-` is standard input) or an open stream; .gz is unpacked on the way.
 
     Packed files, pipes, devices and streams are read up to `LARGEST_UNPACKED` bytes.
     """
-    if hasattr(path, "read"):
-        name = getattr(path, "name", None)
-        source = _from_stream(path, name if isinstance(name, str) else "the stream")
-    elif isinstance(path, (str, os.PathLike)):
-        if os.fspath(path) == "-":
-            if sys.stdin is None:
-                raise FormatError("standard input is closed")
-            source = _from_stream(sys.stdin, "standard input")
-        else:
-            source = _from_path(Path(path))
+    place = _resolved(path, sys.stdin, "input")
+    if isinstance(place, Path):
+        source = _from_path(place)
     else:
-        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+        name = "standard input" if place is sys.stdin else getattr(place, "name", None)
+        source = _from_stream(place, name if isinstance(name, str) else "the stream")
     if source.data[:2] == b"\x1f\x8b":
         source = _unzipped(source)
     if not source.data.strip():
@@ -74,18 +78,12 @@ def read_source(path: PathOrStream) -> Source:
 
 def write_target(path: PathOrStream, content: str | bytes) -> None:
     """Write to a path (atomically), to standard output (`-`) or to an open stream."""
-    if hasattr(path, "write"):
-        _to_stream(path, content)
-    elif isinstance(path, (str, os.PathLike)):
-        if os.fspath(path) == "-":
-            if sys.stdout is None:
-                raise FormatError("standard output is closed")
-            _to_stream(sys.stdout, content)
-            return
-        with atomic_write(path, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-    else:
-        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+    place = _resolved(path, sys.stdout, "output")
+    if not isinstance(place, Path):
+        _to_stream(place, content)
+        return
+    with atomic_write(place, "wb") as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
 
 
 def suffix_of(path: PathOrStream) -> str:
@@ -93,6 +91,26 @@ def suffix_of(path: PathOrStream) -> str:
     if not isinstance(path, (str, os.PathLike)):
         return ""
     return Path(path).suffix.lower().removeprefix(".")
+
+
+def format_to_write(path: PathOrStream, format: str | None, formats: Sequence[str]) -> str:
+    """Return the format to write, by its name or else by the suffix of the path."""
+    if format is not None:
+        return known_format(format, formats)
+    suffix = suffix_of(path)
+    if suffix not in formats:
+        raise FormatError(
+            f"{'the stream' if hasattr(path, 'write') else path}: no known suffix to choose the "
+            f"format by; give format= one of {', '.join(formats)}"
+        )
+    return suffix
+
+
+def known_format(format: str, formats: Sequence[str]) -> str:
+    """Return the name of a format, or refuse an unknown one."""
+    if format not in formats:
+        raise OptionError(f"format must be one of {', '.join(formats)}, got {format!r}")
+    return format
 
 
 def shorten(text: str) -> str:
@@ -128,6 +146,19 @@ def reading(name: str) -> Iterator[None]:
         raise FormatError(f"{name}: lists or objects are nested too deep") from None
     except MemoryError:
         raise FormatError(f"{name} needs more memory than there is") from None
+
+
+def _resolved(path: PathOrStream, standard: Any, word: str) -> Any:
+    """Return the Path, or the open stream, that a caller means; `-` is a standard one."""
+    if isinstance(path, (str, os.PathLike)):
+        if os.fspath(path) != "-":
+            return Path(path)
+        path = standard
+        if path is None:
+            raise FormatError(f"standard {word} is closed")
+    if not hasattr(path, "read" if word == "input" else "write"):
+        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+    return path
 
 
 def _from_stream(stream: Any, name: str) -> Source:

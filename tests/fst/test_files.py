@@ -327,7 +327,7 @@ def test_random_damage_never_gets_past_the_errors(path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     phases: list[str] = []
     for target, message in (
-        (tmp_path / "missing" / "trees.npz", "there is no folder"),
+        (tmp_path / "missing" / "trees.npz", "does not exist"),
         (tmp_path, "is a folder"),
     ):
         with pytest.raises(FormatError, match=message):

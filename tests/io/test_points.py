@@ -226,6 +226,7 @@ BAD_FILES = [
     ("a.txt", b"1\n2\n0 0\n", "a.txt ends where point 2 of 2 of instance 1 was expected"),
     ("a.txt", b"1\n2\n3\n", "a.txt, line 3: expected the x and y of point 1 of instance 1"),
     ("a.txt", b"1\n1\n0 0\n5 5\n", "a.txt, line 4: expected the end of the file"),
+    ("a.txt", b"2\n0 0\n5 5\n1\n", "a.txt, line 4: expected the end of the file"),
     ("a.txt", b"1\nx\n0 0\n", "a.txt, line 2: expected the size of instance 1"),
     ("a.txt", b"9999999999999\n1\n0 0\n", "a.txt, line 1: expected the number of instances"),
     ("a.json", b"{", "a.json, line 1: not valid JSON"),

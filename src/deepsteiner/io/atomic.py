@@ -54,10 +54,11 @@ def check_can_write(path: str | os.PathLike[str]) -> None:
     target = Path(path)
     if target.is_dir():
         raise FormatError(f"{target} is a folder; expected the name of a file to write")
-    if not target.parent.is_dir():
-        raise FormatError(f"{target} cannot be written: there is no folder {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise FormatError(f"{target} cannot be written: its folder is not writable")
+    folder = target.parent
+    if not folder.is_dir():
+        raise FormatError(f"{target} cannot be written: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise FormatError(f"{target} cannot be written: the folder {folder} is not writable")
 
 
 def _open(path: Path, mode: str) -> IO[Any]:

@@ -13,14 +13,7 @@ from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
 from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
 from ..solving import Solved, finished, prepare
-from ..targets import (
-    SOLUTION_FORMATS,
-    Target,
-    check_target,
-    solution_line,
-    write_lines,
-    write_solution,
-)
+from ..targets import SOLUTION_FORMATS, Target, check_target, write_json_lines, write_solution
 from ..watch import Watch, say
 
 # Instances of a dataset that are solved where nobody says how many.
@@ -201,9 +194,9 @@ def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> 
     if target is not None and count == 1:
         write_solution(solutions[0], target)
     elif target is not None:
-        write_lines(map(solution_line, solutions), target)
+        write_json_lines(solutions, target.path)
     if as_json:
-        write_lines(map(solution_line, solutions), Target("-", "jsonl"))
+        write_json_lines(solutions, "-")
     if len(solved) < count:
         written = "" if target is None or target.is_stdout else f", written to {target.path}"
         say(f"{len(solved):,} of {count:,} instances finished{written}")

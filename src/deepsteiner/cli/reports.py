@@ -86,16 +86,19 @@ def summary(solved: Sequence[tuple[Instance, Solution]]) -> str:
     return f"{first}\nmean gap to the optimum {100 * sum(gaps) / len(gaps):.4f} %"
 
 
-def print_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table with rich whose first column names the rows."""
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
+) -> None:
+    """Print a table whose first column names the rows; one with a title is a table of numbers."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column(headings[0], no_wrap=True, style="bold")
+    numbers = title is not None
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=numbers)
+    table.add_column(headings[0], no_wrap=True, style="" if numbers else "bold")
     for heading in headings[1:]:
-        table.add_column(heading)
+        table.add_column(heading, justify="right" if numbers else "left")
     for row in rows:
         table.add_row(*row)
     Console(highlight=False).print(table)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -44,11 +44,13 @@ def check_target(
     return Target(path, chosen)
 
 
-def write_solution(solution: Solution, target: Target) -> None:
-    """Write one solution in the target's format."""
+def write_solutions(solutions: Sequence[Solution], target: Target) -> None:
+    """Write solutions in the target's format; all but jsonl hold one."""
     if target.format == "jsonl":
-        write_json_lines([solution], target.path)
+        lines = (json.dumps(one.to_dict(), separators=(",", ":")) + "\n" for one in solutions)
+        write_target(target.path, "".join(lines))
     else:
+        (solution,) = solutions
         solution.save(target.path, format=cast(SolutionFormat, target.format))
 
 
@@ -58,9 +60,3 @@ def write_points(instances: Sequence[Any], target: Target, format: str | None) -
 
     chosen = target.format if target.is_stdout else format
     save_points(instances[0] if len(instances) == 1 else instances, target.path, format=chosen)
-
-
-def write_json_lines(solutions: Iterable[Solution], path: str) -> None:
-    """Write solutions as one line of JSON each, all or none of them."""
-    lines = (json.dumps(one.to_dict(), separators=(",", ":")) + "\n" for one in solutions)
-    write_target(path, "".join(lines))

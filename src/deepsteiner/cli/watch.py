@@ -105,7 +105,7 @@ def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def new_bar(*fields: str) -> Bar:
+def new_bar(*fields: str, disable: bool = False) -> Bar:
     """Return a progress bar on stderr that shows these fields of its tasks as well."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -117,6 +117,7 @@ def new_bar(*fields: str) -> Bar:
         *(TextColumn(f"{{task.fields[{name}]}}") for name in fields),
         console=Console(stderr=True),
         transient=True,
+        disable=disable,
     )
 
 

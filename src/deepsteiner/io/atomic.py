@@ -17,10 +17,39 @@ from ..core.errors import FormatError
 def atomic_write(
     path: str | os.PathLike[str], mode: str = "w", *, sync: bool = False
 ) -> Iterator[IO[Any]]:
-    """Open a file to write ("w" text, "wb" bytes) that replaces `path` only when all went well.
+    """Open a file to write that replaces `path` only when all went well.
 
     Whatever interrupts the block, the old file stays as it was and nothing else is left behind.
-    `sync` waits until the bytes are on the disk. Devices and pipes are written directly.
+    Devices and pipes are written directly.
+
+    Parameters
+    ----------
+    path
+        Where the file shall appear.
+    mode
+        "w" for text in UTF-8, "wb" for bytes.
+    sync
+        Wait until the bytes are on the disk.
+
+    Yields
+    ------
+    file object
+        The stream to write to.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.txt"
+    ...     with atomic_write(path) as stream:
+    ...         written = stream.write("all or nothing")
+    ...     path.read_text()
+    'all or nothing'
     """
     try:
         target = Path(os.path.realpath(path))

@@ -31,7 +31,24 @@ def edges_of(solution: Solution) -> Iterator[tuple[int, int, float]]:
 
 
 def solution_to_networkx(solution: Solution) -> Any:
-    """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`."""
+    """Return a networkx Graph.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes carry `pos` and `kind` ("terminal", "steiner" or "relay"), edges carry `length`, and
+        the graph carries the length, bound, status, method and crs of the solution.
+
+    Raises
+    ------
+    MissingDependencyError
+        If networkx is not installed.
+    """
     graph = _optional("networkx").Graph(
         length=solution.length,
         lower_bound=solution.lower_bound,
@@ -46,18 +63,69 @@ def solution_to_networkx(solution: Solution) -> Any:
 
 
 def solution_to_shapely(solution: Solution) -> Any:
-    """Return the edges as a shapely MultiLineString, in the order of `edges`."""
+    """Return the edges as a shapely MultiLineString, in the order of `edges`.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    shapely.MultiLineString
+        Line k is edge k, in the solution's own coordinates.
+
+    Raises
+    ------
+    MissingDependencyError
+        If shapely is not installed.
+    """
     return _optional("shapely").geometry.shape(solution_to_geometry(solution))
 
 
 def solution_to_geometry(solution: Solution) -> dict[str, Any]:
-    """Return the edges as the mapping of a MultiLineString, in the order of `edges`."""
+    """Return the edges as the mapping of a MultiLineString, in the order of `edges`.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    dict
+        What `__geo_interface__` of a MultiLineString returns.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> solution_to_geometry(ds.solve([[0, 0], [3, 4]], "mst"))["coordinates"]
+    [[[0.0, 0.0], [3.0, 4.0]]]
+    """
     lines = solution.coordinates[solution.edges].tolist()
     return {"type": "MultiLineString", "coordinates": lines}
 
 
 def solution_to_scipy_sparse(solution: Solution) -> Any:
-    """Return the edge lengths as a symmetric csr_array; zeros are stored as well."""
+    """Return the edge lengths as a symmetric sparse array.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Entry (i, j) is the length of the edge between nodes i and j. Lengths of zero, between
+        repeated terminals, are stored as well.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> solution_to_scipy_sparse(ds.solve([[0, 0], [3, 4]], "mst")).toarray().tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
     from scipy.sparse import csr_array
 
     ends = solution.edges.astype(np.int32)  # what scipy's graph routines want

@@ -1,4 +1,4 @@
-"""Points in and out: one front door for every format."""
+"""Reading and writing points, in every format."""
 
 from __future__ import annotations
 
@@ -40,22 +40,23 @@ class Format(NamedTuple):
     named: bool = False  # several arrays or members, of which `key` names one
 
 
-def _write_one(write: Callable[..., str], *settings: Any, **named: Any) -> Callable[..., str]:
-    return lambda instances: write(instances[0], *settings, **named)
+def _first(write: Callable[..., str], *settings: Any) -> Callable[[list[FloatArray]], str]:
+    """Return a writer for formats that hold one instance."""
+    return lambda instances: write(instances[0], *settings)
 
 
 FORMATS = {
-    "csv": Format(read_table, _write_one(write_table, ",", header=True), crs=True),
-    "tsv": Format(read_table, _write_one(write_table, "\t", header=True), crs=True),
-    "txt": Format(read_table, _write_one(write_table, " ", header=False), crs=True),
+    "csv": Format(read_table, _first(write_table, ","), crs=True),
+    "tsv": Format(read_table, _first(write_table, "\t"), crs=True),
+    "txt": Format(read_table, _first(write_table, " ", False), crs=True),
     "json": Format(read_json, write_json, many=True, crs=True, named=True),
     "jsonl": Format(read_jsonl, write_jsonl, many=True, crs=True, named=True),
     "npy": Format(read_npy, write_npy, many=True),
     "npz": Format(read_npz, write_npz, many=True, crs=True, named=True),
-    "geojson": Format(read_json, _write_one(write_geojson), crs=True),
+    "geojson": Format(read_json, _first(write_geojson), crs=True),
     "estein": Format(read_estein, write_estein, many=True),
-    "stp": Format(read_stp, _write_one(write_stp)),
-    "tsp": Format(read_tsp, _write_one(write_tsp)),
+    "stp": Format(read_stp, _first(write_stp)),
+    "tsp": Format(read_tsp, _first(write_tsp)),
 }
 POINT_FORMATS = tuple(FORMATS)
 # Suffixes that name a format under another name; "" means that the content decides.
@@ -66,15 +67,49 @@ SOLUTION_MARK = f"# {MARK}".encode()
 def load_points(
     path: PathOrStream, *, key: str | int | None = None, format: str | None = None
 ) -> FloatArray:
-    """Read one instance as an (n, 2) array.
+    r"""Read one instance of points.
 
-    The suffix decides the format (csv, tsv, txt, json, jsonl, npy, npz, geojson, stp, tsp, each
-    also with .gz), or the content where it does not; `format` overrides both. `-` is standard
-    input. `key` names an array of an npz file or a member of a JSON object; a number picks one
-    instance of a file with several. Longitudes and latitudes come back as `GeoPoints`.
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream of text or bytes. Files ending in .gz
+        are unpacked.
+    key
+        The name of an array in an npz file or of a member of a JSON object, or the number of one
+        instance, from 0, in a file with several.
+    format
+        One of csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp and tsp. Without it the
+        suffix of the path decides, or the content where the suffix does not say.
 
-    Plain files may have any size. What comes packed (.gz, npz), through a pipe or from a device is
-    read up to 1 GiB (1,024 MiB) unpacked, which is 67 million points in binary.
+    Returns
+    -------
+    ndarray
+        The points, (n, 2) float64. Points that come with a coordinate reference system, such as
+        longitudes and latitudes, are `GeoPoints`, which `solve` projects.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is not in its format, or holds several instances and `key`
+        does not pick one. The sentence names the file and the line.
+    PointsError
+        If the coordinates are not finite pairs of numbers.
+    OptionError
+        If `format` or `key` does not fit the file.
+
+    Notes
+    -----
+    Plain files may have any size. Packed files (.gz, npz), pipes and devices are read up to
+    1 GiB (1,024 MiB) unpacked, which is 67 million points in binary.
+
+    Examples
+    --------
+    >>> import io
+    >>> load_points(io.StringIO("x,y\n0,0\n3,4\n"))
+    array([[0., 0.],
+           [3., 4.]])
+    >>> load_points(io.StringIO('{"sites": [[1, 2]], "name": "pumps"}'), key="sites")
+    array([[1., 2.]])
     """
     name = key if isinstance(key, str) else None
     source = read_source(path)
@@ -94,15 +129,70 @@ def load_points(
 def load_instances(
     path: PathOrStream, *, key: str | None = None, format: str | None = None
 ) -> list[FloatArray]:
-    """Read all instances of a file as a list of (n, 2) arrays."""
+    """Read all instances of a file.
+
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream, as `load_points` takes it.
+    key
+        The name of an array in an npz file or of a member of a JSON object.
+    format
+        The format, where the suffix and the content do not say or should not decide.
+
+    Returns
+    -------
+    list of ndarray
+        One (n, 2) float64 array for each instance, in the order of the file.
+
+    Raises
+    ------
+    FormatError, PointsError, OptionError
+        As `load_points` does, except that several instances are welcome.
+
+    Examples
+    --------
+    >>> import io
+    >>> lines = io.StringIO("[[0, 0], [1, 0]]\\n[[0, 0], [1, 0], [0, 1]]\\n")
+    >>> [len(points) for points in load_instances(lines)]
+    [2, 3]
+    """
     return instances_of(read_source(path), key, format)
 
 
 def save_points(points: Any, path: PathOrStream, format: str | None = None) -> None:
-    """Write one instance, or several in a format that holds them, so that they read back exactly.
+    """Write one instance, or several, so that they read back bit for bit.
 
-    The suffix decides, or `format`: csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp,
-    tsp. `-` is standard output.
+    Parameters
+    ----------
+    points
+        One instance, (n, 2), or several: a (B, n, 2) array or a list of (n, 2) arrays. `GeoPoints`
+        keep their coordinate reference system.
+    path
+        A path, "-" for standard output, or an open stream. A file appears whole or not at all.
+    format
+        One of csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp and tsp. Without it the
+        suffix of the path decides.
+
+    Raises
+    ------
+    PointsError
+        If the points are not finite pairs of numbers.
+    FormatError
+        If the file cannot be written, or its format cannot hold several instances or a coordinate
+        reference system. The sentence names those that can.
+    OptionError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> save_points([[0, 0], [3, 4]], stream, format="csv")
+    >>> print(stream.getvalue(), end="")
+    x,y
+    0.0,0.0
+    3.0,4.0
     """
     instances = _as_instances(points)
     name = _format_to_write(path, format, len(instances))

@@ -1,4 +1,4 @@
-"""Solutions in and out: JSON, GeoJSON and csv without loss, and pictures."""
+"""Reading and writing solutions: JSON, GeoJSON and csv without loss, and pictures."""
 
 from __future__ import annotations
 
@@ -63,9 +63,30 @@ FIELDS = ("format", "version", *READERS, *ARRAYS)
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return everything as plain values that `json` can write, floats bit for bit.
+    """Return a solution as plain values that `json` can write, floats bit for bit.
 
-    Inside `info`, arrays become lists, and numbers that are not finite become None.
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    dict
+        All fields, and the name and version of the format. Arrays become lists; inside `info`,
+        numbers that are not finite become None.
+
+    Raises
+    ------
+    FormatError
+        If `info` holds something that JSON cannot express.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> data = solution_to_dict(ds.solve([[0, 0], [3, 4]], "mst"))
+    >>> data["length"], data["edges"]
+    (5.0, [[0, 1]])
     """
     with reading("the solution's info"):
         plain = {field: _plain(getattr(solution, field), field) for field in READERS}
@@ -74,19 +95,106 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
 
 
 def solution_from_dict(data: Mapping[str, Any]) -> Solution:
-    """Rebuild and validate a solution written by `solution_to_dict`; every field must be there."""
+    """Rebuild a solution from what `solution_to_dict` returned, and validate it.
+
+    Parameters
+    ----------
+    data
+        The fields; none may be missing, and none may be unknown.
+
+    Returns
+    -------
+    Solution
+        The solution, equal to the original bit for bit.
+
+    Raises
+    ------
+    FormatError
+        If a field is missing or unknown, or has a value it cannot have.
+    PointsError, TreeError
+        If the points cannot be used, or the edges are not the tree they claim to be.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> data = solution_to_dict(ds.solve([[0, 0], [3, 4]], "mst"))
+    >>> solution_from_dict(data).length
+    5.0
+    """
     with reading("the solution"):
         return _checked_solution(data, "the solution")
 
 
 def save_solution(solution: Solution, path: PathOrStream, *, format: str | None = None) -> None:
-    """Write the solution; the suffix or `format` decides: json, geojson, csv, svg, png, pdf."""
+    """Write a solution to a file.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+    path
+        A path, "-" for standard output, or an open stream. A file appears whole or not at all.
+    format
+        "json", "geojson" and "csv" can be read back by `load_solution`; "svg", "png" and "pdf"
+        are pictures. Without it the suffix of the path decides.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or its suffix names no format.
+    OptionError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> import io
+    >>> import deepsteiner as ds
+    >>> stream = io.StringIO()
+    >>> save_solution(ds.solve([[0, 0], [3, 4]], "mst"), stream, format="csv")
+    >>> print(*stream.getvalue().splitlines()[-4:], sep="\\n")
+    kind,id,x,y,from,to,length
+    terminal,0,0.0,0.0,,,
+    terminal,1,3.0,4.0,,,
+    edge,0,,,0,1,5.0
+    """
     name = format_to_write(path, format, SOLUTION_FORMATS)
-    write_target(path, _content(solution, name))
+    if name in ("png", "pdf"):
+        write_picture(solution, path, name)
+    else:
+        write_target(path, _as_text(solution, name))
 
 
 def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
-    """Read and validate a solution saved as json, geojson or csv (`-` is standard input)."""
+    """Read a solution that `save_solution` wrote, and validate it.
+
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream.
+    format
+        "json", "geojson" or "csv". Without it the suffix of the path decides, or the content.
+
+    Returns
+    -------
+    Solution
+        The solution, equal to the one that was saved bit for bit.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or is not a saved solution.
+    PointsError, TreeError
+        If the points cannot be used, or the edges are not the tree they claim to be.
+
+    Examples
+    --------
+    >>> import io
+    >>> import deepsteiner as ds
+    >>> stream = io.BytesIO()
+    >>> save_solution(ds.solve([[0, 0], [3, 4]], "mst"), stream, format="json")
+    >>> load_solution(io.BytesIO(stream.getvalue())).length
+    5.0
+    """
     return solution_of(read_source(path), format)
 
 
@@ -107,13 +215,16 @@ def tree_fields(source: Source) -> dict[str, Any] | None:
     return value
 
 
-def _content(solution: Solution, format: str) -> str | bytes:
-    if format in ("png", "pdf"):
-        from ..viz.plot import save_figure
+def write_picture(drawn: Any, path: PathOrStream, format: str) -> None:
+    """Write a solution's picture, or a figure, as png, pdf or svg by matplotlib."""
+    from ..viz.plot import save_figure
 
-        picture = io.BytesIO()
-        save_figure(solution, picture, format)
-        return picture.getvalue()
+    picture = io.BytesIO()
+    save_figure(drawn, picture, format)
+    write_target(path, picture.getvalue())
+
+
+def _as_text(solution: Solution, format: str) -> str:
     if format == "svg":
         from ..viz.svg import solution_svg
 

@@ -11,7 +11,7 @@ import stat
 import sys
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
@@ -68,7 +68,10 @@ def read_source(path: PathOrStream) -> Source:
         source = _from_path(place)
     else:
         name = "standard input" if place is sys.stdin else getattr(place, "name", None)
-        source = _from_stream(place, name if isinstance(name, str) else "the stream")
+        name = name if isinstance(name, str) else "the stream"
+        with _unreadable(name):
+            # Bytes where they can be had: npy and npz also arrive through pipes.
+            source = Source(name, "", _read_pieces(getattr(place, "buffer", place), name))
     if source.data[:2] == b"\x1f\x8b":
         source = _unzipped(source)
     if not source.data.strip():
@@ -161,35 +164,30 @@ def _resolved(path: PathOrStream, standard: Any, word: str) -> Any:
     return path
 
 
-def _from_stream(stream: Any, name: str) -> Source:
-    # Bytes where they can be had: npy and npz also arrive through pipes.
+@contextlib.contextmanager
+def _unreadable(name: str) -> Iterator[None]:
+    """Say in one sentence why a file or a stream cannot be read."""
     try:
-        return Source(name, "", _read_pieces(getattr(stream, "buffer", stream), name))
+        yield
+    except FormatError:
+        raise
+    except FileNotFoundError:
+        raise FormatError(f"{name} does not exist") from None
+    except IsADirectoryError:
+        raise FormatError(f"{name} is a folder; expected a file") from None
+    except MemoryError:
+        raise FormatError(f"{name} is larger than the memory") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from None
+        reason = getattr(error, "strerror", None) or error
+        raise FormatError(f"{name} cannot be read: {reason}") from None
 
 
 def _from_path(path: Path) -> Source:
-    suffixes = path.name.lower().removesuffix(".gz")
-    try:
-        with open(path, "rb") as stream:
-            plain = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-            data = stream.read() if plain else _read_pieces(stream, str(path))
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except IsADirectoryError:
-        raise FormatError(f"{path} is a folder; expected a file") from None
-    except MemoryError:
-        raise FormatError(f"{path} is larger than the memory") from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(str(path), error) from None
-    return Source(str(path), Path(suffixes).suffix.removeprefix("."), data)
-
-
-def _unreadable(name: str, error: Exception) -> FormatError:
-    if isinstance(error, FormatError):
-        return error
-    return FormatError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}")
+    with _unreadable(str(path)), open(path, "rb") as stream:
+        plain = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        data = stream.read() if plain else _read_pieces(stream, str(path))
+    unpacked = path.name.lower().removesuffix(".gz")
+    return Source(str(path), suffix_of(unpacked), data)
 
 
 def _unzipped(source: Source) -> Source:
@@ -198,7 +196,7 @@ def _unzipped(source: Source) -> Source:
             data = _read_pieces(stream, source.name)
     except (OSError, EOFError, zlib.error):
         raise FormatError(f"{source.name} is a damaged or truncated gzip file") from None
-    return Source(source.name, source.suffix, data)
+    return replace(source, data=data)
 
 
 def _read_pieces(stream: Any, name: str) -> bytes:

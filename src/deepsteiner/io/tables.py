@@ -44,7 +44,7 @@ def read_table(source: Source) -> list[FloatArray]:
     return [in_system(points, layout.crs, source.name)]
 
 
-def write_table(points: FloatArray, separator: str, *, header: bool) -> str:
+def write_table(points: FloatArray, separator: str, header: bool = True) -> str:
     """Return the points as a text table that `read_table` reads back bit for bit."""
     crs = getattr(points, "crs", None)
     names = ("lon", "lat") if crs == LONLAT else ("x", "y")

@@ -13,7 +13,7 @@ from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
 from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
 from ..solving import Solved, finished, prepare
-from ..targets import SOLUTION_FORMATS, Target, check_target, write_json_lines, write_solution
+from ..targets import SOLUTION_FORMATS, Target, check_target, write_solutions
 from ..watch import Watch, say
 
 # Instances of a dataset that are solved where nobody says how many.
@@ -191,12 +191,10 @@ def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> 
             replace(solution, info={**solution.info, "instance": instance.name})
             for instance, solution in solved
         ]
-    if target is not None and count == 1:
-        write_solution(solutions[0], target)
-    elif target is not None:
-        write_json_lines(solutions, target.path)
+    if target is not None:
+        write_solutions(solutions, target)
     if as_json:
-        write_json_lines(solutions, "-")
+        write_solutions(solutions, Target("-", "jsonl"))
     if len(solved) < count:
         written = "" if target is None or target.is_stdout else f", written to {target.path}"
         say(f"{len(solved):,} of {count:,} instances finished{written}")

@@ -279,7 +279,7 @@ def test_files_of_something_else(tmp_path: Path, path: Path) -> None:
     with pytest.raises(FormatError, match="not valid JSON"):
         FullTrees.load(path)
     np.savez(path, notes=np.arange(3), **read_fields(tmp_path))
-    with pytest.raises(FormatError, match="must be one text"):
+    with pytest.raises(FormatError, match="must be a single string"):
         FullTrees.load(path)
     path.write_text("not a zip archive")
     with pytest.raises(FormatError, match="is not an npz archive"):

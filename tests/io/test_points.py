@@ -244,7 +244,11 @@ BAD_FILES = [
     ("a.json", b'[{"x": 1}]', "a.json: expected points as"),
     ("a.json", b'[{"x": 1, "y": 2}, {"x": 1}]', "a.json: a point has no member 'y'"),
     ("a.jsonl", b"[[0, 0]]\n[[0,\n", "a.jsonl, line 2: not valid JSON"),
-    ("a.geojson", geojson("Polygon", [[[0, 0], [1, 1], [1, 0]]]), "'Polygon' is not points"),
+    (
+        "a.geojson",
+        geojson("Polygon", [[[0, 0], [1, 1], [1, 0]]]),
+        "expected points, got GeoJSON 'Polygon'",
+    ),
     ("a.geojson", geojson("Point", [0]), "expected a GeoJSON position"),
     ("a.geojson", geojson("Point", [0, 91]), "latitudes from -90 to 90"),
     ("a.geojson", geojson("MultiPoint", []), "no points given"),

@@ -18,13 +18,14 @@ from ..io.solution_files import as_edges, relay_count
 from ..io.sources import shown
 from .reports import counted
 
-# A bound may lie below a shortest tree by what joining nearly equal points can cost.
+# A valid bound may be this much below the length, since it leaves out the edges that join
+# points which coincide up to rounding.
 PROOF_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question about a tree: its name, the answer (None where it was not asked) and why."""
+    """One check of a tree: its name, whether it passed (None where there was nothing), and why."""
 
     name: str
     passed: bool | None
@@ -64,7 +65,7 @@ def run_checks(
 
 
 def _attempt(name: str, find: Callable[..., str], *given: Any) -> Check:
-    """Return the finding of a check that raises where it fails."""
+    """Run a check, which returns its finding or raises, and return the outcome."""
     try:
         return Check(name, True, find(*given))
     except (InputError, MissingDependencyError) as error:
@@ -97,7 +98,7 @@ def _find_tree(data: Mapping[str, Any]) -> str:
         raise TreeError("the edges are not pairs of node numbers")
     tree = _solution(data)
     check_tree(tree.terminals, tree.steiner_points, tree.edges)
-    tree.edge_lengths()  # which a coordinate system may refuse to measure
+    tree.edge_lengths()  # which fails where the coordinate system cannot measure them
     return f"{counted(len(edges), 'edge')} connect all points without a cycle"
 
 

@@ -40,7 +40,7 @@ class Archive:
             if name in self._members:
                 raise FormatError(f"{source.name} holds the array {shorten(name)} twice")
             self._members[name] = member
-        # An archive that is large itself, because it packs nothing, hides no surprise.
+        # A large archive may hold as much as its own size, since that needs no compression.
         self._room = max(LARGEST_UNPACKED, len(source.data))
 
     @property
@@ -61,7 +61,7 @@ class Archive:
             if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                 raise ValueError("packed in a way that numpy does not use")
             with self._zip.open(member) as stream:
-                # Without a number, zipfile unpacks all before it looks at the stated size.
+                # Without a limit, zipfile unpacks everything before it checks the stated size.
                 content = stream.read(member.file_size)
         return parse_npy(content, f"{self._source.name}[{name!r}]")
 
@@ -184,20 +184,20 @@ def split_instances(array: Any, what: str) -> list[FloatArray]:
 
 
 def as_text(array: NDArray[Any], what: str) -> str:
-    """Return the one text that an array holds."""
+    """Return the string that an array without dimensions holds."""
     try:
         if array.ndim == 0 and array.dtype.kind == "U":
             return str(array.item())
-    except (ValueError, SystemError):  # what stands there are no characters
+    except (ValueError, SystemError):  # the bytes are not characters
         pass
-    raise FormatError(f"{what} must be one text")
+    raise FormatError(f"{what} must be a single string")
 
 
 def _split_by_sizes(points: NDArray[Any], sizes: NDArray[Any], what: str) -> list[FloatArray]:
     checked = as_points(points, what=what)
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes < 1).any():
         raise FormatError(f"{what}: 'sizes' must be a list of whole numbers from 1")
-    total = sum(sizes.tolist())  # in whole numbers of Python, which do not wrap around
+    total = sum(sizes.tolist())  # in integers of Python, which do not overflow
     if total != len(checked):
         raise FormatError(f"{what}: 'sizes' sum to {shown(total)}, but it has {len(checked)}")
     return np.split(checked, np.cumsum(sizes.astype(np.int64))[:-1])

@@ -25,7 +25,7 @@ def atomic_write(
     Parameters
     ----------
     path
-        Where the file shall appear.
+        Where the file is to appear.
     mode
         "w" for text in UTF-8, "wb" for bytes.
     sync
@@ -79,7 +79,7 @@ def atomic_write(
 
 
 def check_can_write(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written before the work is done whose result goes there."""
+    """Refuse a path that cannot be written, before the work whose result is to go there."""
     target = Path(path)
     if target.is_dir():
         raise FormatError(f"{target} is a folder; expected the name of a file to write")

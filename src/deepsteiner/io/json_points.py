@@ -45,16 +45,17 @@ def parse_json(text: str, name: str, line: int | None = None) -> Any:
 
 
 def loads(text: str) -> Any:
-    """Return the value of a JSON text, but refuse a name given twice and broken characters.
+    """Return the value of a JSON text; refuse repeated names and broken characters.
 
-    Both are JSON by the letter, but nobody can say what the first means, or write the second.
+    The letter of the standard allows both, but the first is ambiguous, and the second cannot be
+    written again.
     """
     value = json.loads(text, object_pairs_hook=_unique)
     if _SURROGATE.search(text):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise FormatError("a text holds half of a surrogate pair") from None
+            raise FormatError("a string holds half of a surrogate pair") from None
     return value
 
 
@@ -206,7 +207,9 @@ def _positions(value: Any, where: str) -> Iterator[list[Any]]:
         case _:
             other = shown(value.get("type") if isinstance(value, dict) else None)
             accepted = ", ".join(GEOJSON_TYPES)
-            raise FormatError(f"{where}: GeoJSON {other} is not points; accepted: {accepted}")
+            raise FormatError(
+                f"{where}: expected points, got GeoJSON {other}; accepted: {accepted}"
+            )
 
 
 def _position(position: Any, where: str) -> list[Any]:

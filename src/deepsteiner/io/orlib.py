@@ -50,7 +50,7 @@ def write_estein(instances: list[FloatArray]) -> str:
 
 
 def _points(source: Source, lines: Lines, size: int, index: int) -> FloatArray:
-    points = []  # not an array of the stated size, which may be any number
+    points = []  # not an array of the stated size, which may be absurd
     for row in range(1, size + 1):
         where, line = _next(source, lines, f"point {row} of {size} of instance {index}")
         words = line.split()

@@ -20,14 +20,14 @@ from .atomic import atomic_write
 
 PathOrStream = str | os.PathLike[str] | IO[Any]
 
-# What is packed, piped or a device says nothing true about its size, and may have no end.
+# Packed files, pipes and devices do not say truly how much they hold, and may have no end.
 LARGEST_UNPACKED = 1 << 30
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The whole content of a file, with the name that error messages call it by."""
+    """The whole content of a file, and the name that error messages give it."""
 
     name: str
     suffix: str
@@ -54,7 +54,7 @@ class Source:
                 yield number, stripped
 
     def at(self, number: int) -> str:
-        """Return what error messages call a line by."""
+        """Return the name that error messages give a line."""
         return f"{self.name}, line {number}"
 
 
@@ -70,7 +70,7 @@ def read_source(path: PathOrStream) -> Source:
         name = "standard input" if place is sys.stdin else getattr(place, "name", None)
         name = name if isinstance(name, str) else "the stream"
         with _unreadable(name):
-            # Bytes where they can be had: npy and npz also arrive through pipes.
+            # Bytes where possible: npy and npz also arrive through pipes.
             source = Source(name, "", _read_pieces(getattr(place, "buffer", place), name))
     if source.data[:2] == b"\x1f\x8b":
         source = _unzipped(source)
@@ -117,7 +117,7 @@ def known_format(format: str, formats: Sequence[str]) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return text in quotes as it may stand in an error sentence."""
+    """Return text in quotes, short enough for an error message."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
@@ -130,25 +130,25 @@ def too_large(name: str) -> FormatError:
 
 
 def shown(value: Any) -> str:
-    """Return any value, however long or deep, as it may stand in an error sentence."""
+    """Return any value, however long or deep, as text short enough for an error message."""
     if isinstance(value, str):
         return shorten(value)
     try:
         text = reprlib.repr(value)
-    except Exception:  # as of an integer with too many digits
+    except Exception:  # such as an integer with too many digits
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what only an outsized content causes into a sentence."""
+    """Turn the errors that only oversized content causes into one sentence."""
     try:
         yield
     except RecursionError:
         raise FormatError(f"{name}: lists or objects are nested too deep") from None
     except MemoryError:
-        raise FormatError(f"{name} needs more memory than there is") from None
+        raise FormatError(f"{name} needs more memory than this machine has") from None
 
 
 def _resolved(path: PathOrStream, standard: Any, word: str) -> Any:
@@ -176,7 +176,7 @@ def _unreadable(name: str) -> Iterator[None]:
     except IsADirectoryError:
         raise FormatError(f"{name} is a folder; expected a file") from None
     except MemoryError:
-        raise FormatError(f"{name} is larger than the memory") from None
+        raise FormatError(f"{name} does not fit into memory") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise FormatError(f"{name} cannot be read: {reason}") from None
@@ -200,7 +200,7 @@ def _unzipped(source: Source) -> Source:
 
 
 def _read_pieces(stream: Any, name: str) -> bytes:
-    """Return all that a stream of bytes or of text holds, unless that is too much."""
+    """Return everything that a stream of bytes or text holds, unless it is too much."""
     content = io.BytesIO()
     while piece := stream.read(_PIECE):
         if not isinstance(piece, (str, bytes)):

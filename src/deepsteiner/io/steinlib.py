@@ -36,7 +36,7 @@ def read_stp(source: Source) -> list[FloatArray]:
         raise FormatError(
             f"{source.name} has no coordinates; expected a Coordinates section of 'DD i x y' lines"
         )
-    # A file that lost its end would otherwise be a smaller instance.
+    # Otherwise a truncated file would pass for a smaller instance.
     counts = {"TERMINALS": (len(terminals), "terminals")}
     if not terminals:
         counts["NODES"] = len(nodes), "nodes with coordinates"

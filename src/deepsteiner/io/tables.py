@@ -111,9 +111,9 @@ def _spaced(separator: str | None) -> str | None:
 
 
 def _read_fast(text: str, layout: _Layout) -> FloatArray | None:
-    """Return the points where numpy's reader takes them all; otherwise the slow way decides."""
+    """Return the points if numpy's reader accepts every row, else None."""
     if layout.columns is not None and _has_wide_rows(text, layout):
-        return None  # numpy would not mind
+        return None  # numpy would ignore the surplus columns
     try:
         array = np.loadtxt(
             io.StringIO(text),

@@ -1,4 +1,4 @@
-"""What the text formats share: numbers, nodes by name, systems, and what to say is wrong."""
+"""What the text formats share: reading numbers, nodes and coordinate names, and error messages."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .sources import shorten
 
 Position = tuple[float, float]
 
-# The names that a point's two coordinates go by, and the system that they imply.
+# What the two coordinates of a point are called, and the system that the names imply.
 COORDINATE_NAMES = (
     ("x", "y", None),
     ("easting", "northing", None),
@@ -26,12 +26,12 @@ COORDINATE_NAMES = (
 
 
 def expected(where: str, what: str, got: str) -> FormatError:
-    """Return the error about a place in a text where something else should stand."""
+    """Return the error about a place in a text that should hold something else."""
     return FormatError(f"{where}: expected {what}, got {shorten(got)}")
 
 
 def parse_number(cell: str) -> float | None:
-    """Return the number that a text spells, or None; unlike Python, nobody writes 1_000."""
+    """Return the number that a text spells, or None; 1_000 is a number in Python only."""
     try:
         return None if "_" in cell else float(cell)
     except ValueError:
@@ -39,7 +39,7 @@ def parse_number(cell: str) -> float | None:
 
 
 def finite_number(cell: str, where: str) -> float:
-    """Return the coordinate that a text spells, or say what stands there instead."""
+    """Return the coordinate that a text spells, or refuse the text."""
     value = parse_number(cell)
     if value is None:
         raise expected(where, "a number", cell)
@@ -83,5 +83,5 @@ def in_system(points: FloatArray, crs: str | int | None, where: str) -> FloatArr
 
 
 def terminals_of(fields: Mapping[str, Any], where: str) -> FloatArray:
-    """Return the terminals alone of a saved solution, given by its fields."""
+    """Return only the terminals of a saved solution, given by its fields."""
     return in_system(as_points(fields["terminals"], what=where), fields.get("crs"), where)

@@ -134,7 +134,7 @@ class RowsBar:
         self._bar.stop()
 
     def report(self, phase: str, done: int, total: int) -> bool:
-        """Show how far the row at work is."""
+        """Show the progress of the current row."""
         self._bar.update(self._row, description=phase, completed=done, total=total or None)
         return True
 

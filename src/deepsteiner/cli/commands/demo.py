@@ -92,7 +92,7 @@ def _title(solution: Solution, solutions: list[Solution]) -> str:
 
 
 def _saving(solution: Solution, solutions: list[Solution]) -> float:
-    """Return how much shorter than the spanning tree a solution is, in percent of it."""
+    """Return by how many percent a solution is shorter than the spanning tree."""
     spanning = next(other for other in solutions if other.method == "mst")
     return 100 * (1 - solution.length / spanning.length)
 

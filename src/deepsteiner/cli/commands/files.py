@@ -1,4 +1,4 @@
-"""`deepsteiner convert` and `deepsteiner plot`: files of points or solutions to other forms."""
+"""`deepsteiner convert` and `deepsteiner plot`: points or solutions in another form."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from ..solving import Solved, finished, prepare
 from ..targets import SOLUTION_FORMATS, Target, check_target, write_solutions
 from ..watch import Watch, say
 
-# Instances of a dataset that are solved where nobody says how many.
+# How many instances of a dataset are solved unless --count says otherwise.
 DEFAULT_COUNT = 100
 
 # The panels of the help page.
@@ -26,7 +26,7 @@ _output = partial(typer.Option, rich_help_panel="Output")
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Return the methods whose names begin so, for the shell's completion."""
+    """Return the methods whose names begin like this, for the shell's completion."""
     from ...registry import MODULES
 
     return [name for name in MODULES if name.startswith(incomplete)]
@@ -120,7 +120,7 @@ def solve(
         job = prepare(instances, method, options, common, workers, watch, **asked)
         try:
             job.run()
-        finally:  # whatever ended it, what is finished is kept
+        finally:  # however it ended, finished instances are kept
             if target is not None and not target.is_stdout:
                 watch.begin_writing()
             solved = finished(job, instances)
@@ -183,7 +183,7 @@ def _target_for(target: Target | None, count: int) -> Target | None:
 
 
 def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:
-    """Write what was solved of `count` instances; where that is not all, say how much it is."""
+    """Write the solutions; if some of the `count` instances are missing, say how many are there."""
     solutions = [solution for _, solution in solved]
     if count > 1:
         # Each line says which instance it solves.

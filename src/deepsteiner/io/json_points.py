@@ -17,7 +17,15 @@ from ..core.points import FloatArray, as_points
 from .sources import Source, shorten, shown
 from .text import coordinate_names, in_system, terminals_of
 
-GEOJSON_TYPES = ("Feature", "FeatureCollection", "GeometryCollection", "MultiPoint", "Point")
+# The types of GeoJSON that hold points, and the member that holds what each is made of.
+CONTENTS = {
+    "Feature": "geometry",
+    "FeatureCollection": "features",
+    "GeometryCollection": "geometries",
+    "MultiPoint": "coordinates",
+    "Point": "coordinates",
+}
+GEOJSON_TYPES = tuple(CONTENTS)
 OTHER_GEOMETRIES = ("LineString", "MultiLineString", "MultiPolygon", "Polygon")
 # The member of a GeoJSON object that holds what GeoJSON itself has no place for.
 MEMBER = "deepsteiner"
@@ -186,30 +194,24 @@ def _from_geojson(value: dict[str, Any], where: str) -> FloatArray:
 
 
 def _positions(value: Any, where: str) -> Iterator[list[Any]]:
-    match value:
-        case {"type": "FeatureCollection", "features": list(parts)} | {
-            "type": "GeometryCollection",
-            "geometries": list(parts),
-        }:
-            for part in parts:
-                yield from _positions(part, where)
-        case {"type": "Feature", "geometry": None} | {"type": "Point", "coordinates": [] | None}:
-            pass  # nowhere
-        case {"type": "Feature", "geometry": geometry}:
-            yield from _positions(geometry, where)
-        case {"type": "Point", "coordinates": position}:
-            yield _position(position, where)
-        case {"type": "MultiPoint", "coordinates": list(positions)}:
-            for position in positions:
-                yield _position(position, where)
-        case {"type": str(kind)} if kind in GEOJSON_TYPES:
-            raise FormatError(f"{where}: this {kind!r} is not valid GeoJSON")
-        case _:
-            other = shown(value.get("type") if isinstance(value, dict) else None)
-            accepted = ", ".join(GEOJSON_TYPES)
-            raise FormatError(
-                f"{where}: expected points, got GeoJSON {other}; accepted: {accepted}"
-            )
+    kind = value.get("type") if isinstance(value, dict) else None
+    if kind not in GEOJSON_TYPES:
+        accepted = ", ".join(GEOJSON_TYPES)
+        raise FormatError(
+            f"{where}: expected points, got GeoJSON {shown(kind)}; accepted: {accepted}"
+        )
+    content = value.get(CONTENTS[kind], ...)
+    if content is ... or (kind not in ("Feature", "Point") and not isinstance(content, list)):
+        raise FormatError(f"{where}: this {kind!r} is not valid GeoJSON")
+    if kind == "Point":
+        yield from [_position(content, where)] if content else []
+    elif kind == "MultiPoint":
+        yield from (_position(position, where) for position in content)
+    elif kind != "Feature":
+        for part in content:
+            yield from _positions(part, where)
+    elif content is not None:
+        yield from _positions(content, where)
 
 
 def _position(position: Any, where: str) -> list[Any]:

@@ -57,8 +57,8 @@ def read_position(words: Sequence[str], where: str) -> Position:
 
 def add_node(nodes: dict[str, Position], words: list[str], where: str) -> None:
     """Add a node given by its name, x and y; each name may come once."""
-    name, *coordinates = words
-    position = read_position(coordinates, where)
+    name, x, y = words
+    position = read_position((x, y), where)
     if name in nodes:
         raise FormatError(f"{where}: node {shorten(name)} has coordinates already")
     nodes[name] = position

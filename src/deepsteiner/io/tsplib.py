@@ -60,13 +60,14 @@ def _parse(source: Source) -> tuple[dict[str, str], dict[str, Position]]:
     nodes: dict[str, Position] = {}
     section = ""
     for number, line in source.lines():
-        label, colon, value = (part.strip() for part in line.partition(":"))
+        before, colon, value = line.partition(":")
+        label = before.strip().upper()
         if line.upper() == "EOF":
             break
-        if label.upper().endswith("_SECTION"):
-            section = label.upper()
+        if label.endswith("_SECTION"):
+            section = label
         elif colon:
-            fields[label.upper()] = value
+            fields[label] = value.strip()
         elif section == "NODE_COORD_SECTION":
             words = line.split()
             if len(words) != 3:

@@ -354,6 +354,14 @@ def test_generate_many(folder, capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+def test_convert_keeps_a_tree_whose_only_edge_crosses_the_antimeridian(folder, capsys):
+    pytest.importorskip("pyproj")
+    (folder / "islands.csv").write_text("lon,lat\n179,-17\n-179,-17\n")
+    assert run(["solve", "islands.csv", "-m", "mst", "-O", "tree.geojson"]) == 0
+    assert run(["convert", "tree.geojson", "tree.json"]) == 0
+    assert len(Solution.load(folder / "tree.json").edges) == 1
+
+
 def test_convert_and_plot_solutions(folder, capsys, monkeypatch):
     assert run(["solve", "square.csv", "-m", "mst", "-O", "tree.json"]) == 0
     for name in ("tree.geojson", "tree.csv", "tree.svg"):

@@ -34,6 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.parametrize(
     ("change", "check"),
     [
+        ({"edges": {}}, "tree"),
         ({"status": "proven"}, "status"),
         ({"status": "Optimal"}, "status"),
         ({"status": ""}, "status"),

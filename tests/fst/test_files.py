@@ -279,7 +279,7 @@ def test_files_of_something_else(tmp_path: Path, path: Path) -> None:
     with pytest.raises(FormatError, match="not valid JSON"):
         FullTrees.load(path)
     np.savez(path, notes=np.arange(3), **read_fields(tmp_path))
-    with pytest.raises(FormatError, match="must be one text"):
+    with pytest.raises(FormatError, match="must be a single string"):
         FullTrees.load(path)
     path.write_text("not a zip archive")
     with pytest.raises(FormatError, match="is not an npz archive"):
@@ -327,7 +327,7 @@ def test_random_damage_never_gets_past_the_errors(path: Path) -> None:
 def test_a_place_that_cannot_be_written_is_refused_before_the_work(tmp_path: Path) -> None:
     phases: list[str] = []
     for target, message in (
-        (tmp_path / "missing" / "trees.npz", "there is no folder"),
+        (tmp_path / "missing" / "trees.npz", "does not exist"),
         (tmp_path, "is a folder"),
     ):
         with pytest.raises(FormatError, match=message):

@@ -103,11 +103,11 @@ HOSTILE = [
     ("jsonl", DEEP, "line 1: not valid JSON"),
     ("jsonl", b"[[1, 2]]\nnull\n", "line 2: expected"),
     ("jsonl", b'{"points": [[1, 2]], "points": 0}', "line 1: an object has two members"),
-    ("jsonl", b'[[1, 2]]\n{"crs": "\\ud800"}', "line 2: a text holds half"),
+    ("jsonl", b'[[1, 2]]\n{"crs": "\\ud800"}', "line 2: a string holds half"),
     ("jsonl", b"[[1" + b"0" * 10_000 + b", 2]]", "line 1: not valid JSON"),
     ("jsonl", b"[[1, 2]]\n\x00", "expected text, got binary data"),
     ("geojson", b'{"type": "FeatureCollection", "features": 5}', "not valid GeoJSON"),
-    ("geojson", b'{"type": "FeatureCollection", "features": {"a": 1}}', "is not points"),
+    ("geojson", b'{"type": "FeatureCollection", "features": {"a": 1}}', "not valid GeoJSON"),
     ("geojson", b'{"type": "MultiPoint", "coordinates": ' + NESTED + b"}", "a GeoJSON position"),
     ("geojson", b'{"type": "Point", "coordinates": ["1", "2"]}', "real numbers"),
     ("geojson", b'{"type": "Point", "coordinates": [1, 2], "crs": 5}', "does not name a system"),
@@ -156,9 +156,9 @@ HOSTILE = [
     (
         "npz",
         npz(("points.npy", SIX), ("crs.npy", npy(header("'<U1'", "()"), b"\xff\xff\xff\xff"))),
-        "must be one text",
+        "must be a single string",
     ),
-    ("npz", npz(("points.npy", SIX), ("crs.npy", SIX)), "must be one text"),
+    ("npz", npz(("points.npy", SIX), ("crs.npy", SIX)), "must be a single string"),
     # Node lists.
     ("stp", b"SECTION Coordinates\nDD 1 1 2\nDD 1 3 4\n", "node '1' has coordinates already"),
     (

@@ -42,7 +42,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _fail(str(error), INTERNAL)
     except BrokenPipeError:
         abandon_output()
-        return OUTPUT_LOST  # the reader has gone, and knows
+        return OUTPUT_LOST  # the reader has gone, and needs no message
     except OSError as error:
         name = f"{error.filename}: " if error.filename is not None else ""
         if abandon_output():
@@ -71,11 +71,11 @@ def _fail(sentence: str, code: int = BAD_INPUT) -> int:
 
 
 def _fail_within(error: Exception) -> int:
-    """Report a fault of our own; its trace, with what repeats it, is shown where that is wanted."""
+    """Report an internal error; DEEPSTEINER_DEBUG adds its trace and how to repeat it."""
     from ..core.errors import InternalError
 
     if isinstance(error, MemoryError):
-        return _fail("the memory of this machine does not suffice; try fewer points")
+        return _fail("this machine does not have enough memory; try fewer points")
     if os.environ.get("DEEPSTEINER_DEBUG"):
         traceback.print_exception(error)
     words = str(error) if isinstance(error, InternalError) else f"{type(error).__name__}: {error}"

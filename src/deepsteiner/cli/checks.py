@@ -8,24 +8,24 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from ..core.errors import InputError, MissingDependencyError, TreeError
 from ..core.geo import plane_of
 from ..core.points import as_points
-from ..core.scalars import as_real, as_whole
+from ..core.scalars import as_real
 from ..core.solution import STATUSES, Solution
 from ..core.trees import check_tree
+from ..io.solution_files import as_edges, relay_count
 from ..io.sources import shown
 from .reports import counted
 
-# A bound may lie below a shortest tree by what joining nearly equal points can cost.
+# A valid bound may be this much below the length, since it leaves out the edges that join
+# points which coincide up to rounding.
 PROOF_TOLERANCE = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question about a tree: its name, the answer (None where it was not asked) and why."""
+    """One check of a tree: its name, whether it passed (None where there was nothing), and why."""
 
     name: str
     passed: bool | None
@@ -65,7 +65,7 @@ def run_checks(
 
 
 def _attempt(name: str, find: Callable[..., str], *given: Any) -> Check:
-    """Return the finding of a check that raises where it fails."""
+    """Run a check, which returns its finding or raises, and return the outcome."""
     try:
         return Check(name, True, find(*given))
     except (InputError, MissingDependencyError) as error:
@@ -93,17 +93,13 @@ def _find_match(terminals: Any, points: Any) -> str:
 
 
 def _find_tree(data: Mapping[str, Any]) -> str:
-    edges = data["edges"]
-    try:
-        pairs = np.asarray(edges if len(edges) else np.empty((0, 2), dtype=np.int64))
-    except (ValueError, TypeError):
-        pairs = np.empty(0)
-    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+    edges = as_edges(data["edges"])
+    if edges is None:
         raise TreeError("the edges are not pairs of node numbers")
     tree = _solution(data)
     check_tree(tree.terminals, tree.steiner_points, tree.edges)
-    tree.edge_lengths()  # which a coordinate system may refuse to measure
-    return f"{counted(len(pairs), 'edge')} connect all points without a cycle"
+    tree.edge_lengths()  # which fails where the coordinate system cannot measure them
+    return f"{counted(len(edges), 'edge')} connect all points without a cycle"
 
 
 def _solution(data: Mapping[str, Any]) -> Solution:
@@ -111,14 +107,15 @@ def _solution(data: Mapping[str, Any]) -> Solution:
     if crs is not None and plane_crs is None:
         plane_crs = plane_of(crs, None, data["terminals"]).plane_crs
     info: Any = data.get("info")
-    given = info.get("relays", 0) if isinstance(info, dict) else 0
     steiner: Any = data.get("steiner_points") or []
-    relays = as_whole(given)
-    if relays is None or not 0 <= relays <= len(steiner):
-        raise TreeError(f"info 'relays' must count Steiner points, got {shown(given)}")
-    info = {"relays": relays}
+    stated = info if isinstance(info, dict) else {}
+    relays = relay_count(stated, steiner)
+    if relays is None:
+        got = shown(stated["relays"])
+        raise TreeError(f"info 'relays' must count Steiner points, got {got}")
+    kept = {"relays": relays}
     return Solution(
-        data["terminals"], steiner, data["edges"], 0.0, info=info, crs=crs, plane_crs=plane_crs
+        data["terminals"], steiner, data["edges"], 0.0, info=kept, crs=crs, plane_crs=plane_crs
     )
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Points to solve, with the name that results call them by and the optimum where known."""
+    """Points to solve, the name that results give them, and the optimum where it is known."""
 
     name: str
     points: Any
@@ -74,26 +74,30 @@ def read_points_or_solution(
 def holds_solution(source: Source) -> bool:
     """Return whether a file's content is a tree (with edges) rather than points."""
     from ..io.json_points import parse_json
-    from ..io.points_files import SOLUTION_MARK
+    from ..io.points_files import holds_solution_table
 
-    if SOLUTION_MARK.encode() in source.data[: len(SOLUTION_MARK) + 3]:
+    if holds_solution_table(source):
         return True
     try:
         text = source.text()
         value = parse_json(text, source.name) if text.lstrip().startswith("{") else None
     except FormatError:
         return False  # the reader of points says what is wrong
-    if not isinstance(value, dict):
-        return False
-    if value.get("type") == "FeatureCollection":
-        features = value.get("features")
-        return isinstance(features, list) and any(map(_is_line, features))
-    return "edges" in value
+    match value:
+        case {"type": "FeatureCollection", "features": list(features)}:
+            return any(map(_is_line, features))
+        case {"type": "FeatureCollection"}:
+            return False
+        case {"edges": _}:
+            return True
+    return False
 
 
 def _is_line(feature: Any) -> bool:
-    geometry = feature.get("geometry") if isinstance(feature, dict) else None
-    return isinstance(geometry, dict) and geometry.get("type") == "LineString"
+    match feature:
+        case {"geometry": {"type": "LineString" | "MultiLineString"}}:  # two parts across 180°
+            return True
+    return False
 
 
 def method_options(method: str, settings: Sequence[str]) -> dict[str, Any]:

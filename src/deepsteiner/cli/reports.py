@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from ..core.solution import Solution
 from ..viz.scene import length_text
@@ -84,6 +84,24 @@ def summary(solved: Sequence[tuple[Instance, Solution]]) -> str:
     if not gaps:
         return first
     return f"{first}\nmean gap to the optimum {100 * sum(gaps) / len(gaps):.4f} %"
+
+
+def print_table(
+    headings: Sequence[str], rows: Iterable[Sequence[str]], *, title: str | None = None
+) -> None:
+    """Print a table whose first column names the rows; one with a title is a table of numbers."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    numbers = title is not None
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=numbers)
+    table.add_column(headings[0], no_wrap=True, style="" if numbers else "bold")
+    for heading in headings[1:]:
+        table.add_column(heading, justify="right" if numbers else "left")
+    for row in rows:
+        table.add_row(*row)
+    Console(highlight=False).print(table)
 
 
 def counted(count: int, noun: str) -> str:

@@ -1,4 +1,4 @@
-"""Solving what a command was given: in one batch where nothing asks for more, else one by one."""
+"""Solve the instances of a command: in one batch where that is possible, else one by one."""
 
 from __future__ import annotations
 
@@ -66,6 +66,6 @@ class OneByOne:
     def finished(self) -> tuple[Sequence[int], Sequence[Solution]]:
         """Return positions and trees; the best tree so far of a single instance counts."""
         done = self._solutions
-        if len(self._points) > 1:  # once stopped, none follows that could be finished
+        if len(self._points) > 1:  # the one that was interrupted is not finished
             done = [solution for solution in done if solution.status != "interrupted"]
         return range(len(done)), done

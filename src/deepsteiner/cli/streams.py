@@ -1,4 +1,4 @@
-"""Standard streams that are closed, full, or left by their reader."""
+"""Standard streams that are closed, full, or abandoned by their reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..core.errors import FormatError
 
 
 class Complaints(io.TextIOWrapper):
-    """Standard error. Where it cannot be written, what it would say is lost, not the result."""
+    """Standard error that loses its messages, rather than the result, when it cannot be written."""
 
     def write(self, text: str, /) -> int:
         """Write if that is possible."""
@@ -27,7 +27,7 @@ class Complaints(io.TextIOWrapper):
 
 
 class ClosedOutput(io.TextIOBase):
-    """Standard output that was closed before we began: whoever writes to it is told so."""
+    """Standard output that was closed from the start: writing to it is an error."""
 
     def write(self, text: str, /) -> NoReturn:
         """Refuse."""
@@ -40,12 +40,12 @@ class ClosedOutput(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Put something usable in the place of standard streams that are not."""
+    """Replace standard streams that cannot be used."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            # Else the next file opened would get this number, and with it all that is printed.
+            # Otherwise the next file opened would get this number, and everything printed with it.
             os.open(os.devnull, os.O_RDWR)
     # A file name that the terminal cannot show must not end the run.
     if sys.stdout is None:

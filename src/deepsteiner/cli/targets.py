@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, cast
 
 from ..core.errors import FormatError
 from ..core.solution import Solution, SolutionFormat
+from ..io.atomic import check_can_write
+from ..io.sources import suffix_of, write_target
 
 SOLUTION_FORMATS = ("json", "jsonl", "geojson", "csv", "svg", "png", "pdf")
 PICTURE_FORMATS = ("png", "pdf", "svg")
@@ -33,32 +33,25 @@ def check_target(
     path: str, formats: Sequence[str], *, format: str | None = None, stdout_format: str
 ) -> Target:
     """Return the target, or say why it cannot be written: unknown format, folder missing."""
-    if path == "-":
-        return Target(path, _known(format or stdout_format, formats, "standard output"))
-    chosen = _known(format or Path(path).suffix.lower().removeprefix("."), formats, path)
-    if Path(path).is_dir():
-        raise FormatError(f"{path} is a folder; expected the name of a file to write")
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FormatError(f"{path} cannot be written: the folder {folder} does not exist")
-    if not os.access(folder, os.W_OK):
-        raise FormatError(f"{path} cannot be written: the folder {folder} is not writable")
+    stdout = path == "-"
+    chosen = format or (stdout_format if stdout else suffix_of(path))
+    if chosen not in formats:
+        name = "standard output" if stdout else path
+        got = f"'.{chosen}'" if chosen else "no suffix"
+        raise FormatError(f"{name}: expected a suffix among {', '.join(formats)}, got {got}")
+    if not stdout:
+        check_can_write(path)
     return Target(path, chosen)
 
 
-def _known(format: str, formats: Sequence[str], path: str) -> str:
-    if format not in formats:
-        got = f"'.{format}'" if format else "no suffix"
-        raise FormatError(f"{path}: expected a suffix among {', '.join(formats)}, got {got}")
-    return format
-
-
-def write_solution(solution: Solution, target: Target) -> None:
-    """Write one solution in the target's format."""
+def write_solutions(solutions: Sequence[Solution], target: Target) -> None:
+    """Write solutions in the target's format; all but jsonl hold one."""
     if target.format == "jsonl":
-        write_lines([solution_line(solution)], target)
-        return
-    solution.save(target.path, format=cast(SolutionFormat, target.format))
+        lines = (json.dumps(one.to_dict(), separators=(",", ":")) + "\n" for one in solutions)
+        write_target(target.path, "".join(lines))
+    else:
+        (solution,) = solutions
+        solution.save(target.path, format=cast(SolutionFormat, target.format))
 
 
 def write_points(instances: Sequence[Any], target: Target, format: str | None) -> None:
@@ -67,21 +60,3 @@ def write_points(instances: Sequence[Any], target: Target, format: str | None) -
 
     chosen = target.format if target.is_stdout else format
     save_points(instances[0] if len(instances) == 1 else instances, target.path, format=chosen)
-
-
-def solution_line(solution: Solution) -> str:
-    """Return a solution as one line of JSON."""
-    import json
-
-    return json.dumps(solution.to_dict(), separators=(",", ":"))
-
-
-def write_lines(lines: Iterable[str], target: Target) -> None:
-    """Write lines of text, all or none of them."""
-    from ..io.atomic import atomic_write
-
-    if target.is_stdout:
-        sys.stdout.writelines(f"{line}\n" for line in lines)
-        return
-    with atomic_write(target.path, "w") as stream:
-        stream.writelines(f"{line}\n" for line in lines)

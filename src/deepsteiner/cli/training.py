@@ -15,7 +15,7 @@ from . import INTERRUPTED
 if TYPE_CHECKING:
     from ..policy.training.training import Outcome
 
-# Up to this size the optima of validation instances are quickly found.
+# Up to this many points, the optima of validation instances are found quickly.
 LARGEST_SOLVED = 20
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Short solves finish before a bar would be worth drawing.
 BAR_AFTER_SECONDS = 0.4
-# A phase that goes on is reported again so often.
+# A long phase is reported again after this time.
 LINE_SECONDS = 1.0
 
 
@@ -49,7 +49,7 @@ class Watch:
             signal.signal(signal.SIGINT, self._previous_handler)
 
     def __call__(self, progress: Progress) -> bool:
-        """Show a report; answer whether the solver shall go on."""
+        """Show a report and return whether the solver should go on."""
         late = progress.elapsed > self._told + LINE_SECONDS
         if self._verbose and (progress.phase != self._phase or late):
             say(_report_line(progress))
@@ -61,7 +61,7 @@ class Watch:
         return not self.stopped
 
     def begin_writing(self) -> None:
-        """Let nothing but the end of the process come between a file and what goes into it."""
+        """Ignore interrupts from here on, so that the results are written whole."""
         self._calm = True
         self._hide()
 
@@ -73,7 +73,7 @@ class Watch:
             self.stopped = True
             say("stopping; press Ctrl-C again to abort")
         else:
-            self._calm = True  # a third one must not disturb what the second one set going
+            self._calm = True  # a third one must not disturb the clean-up after the second
             raise KeyboardInterrupt
 
     def _hide(self) -> None:
@@ -105,7 +105,7 @@ def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def new_bar(*fields: str) -> Bar:
+def new_bar(*fields: str, disable: bool = False) -> Bar:
     """Return a progress bar on stderr that shows these fields of its tasks as well."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -117,6 +117,7 @@ def new_bar(*fields: str) -> Bar:
         *(TextColumn(f"{{task.fields[{name}]}}") for name in fields),
         console=Console(stderr=True),
         transient=True,
+        disable=disable,
     )
 
 

@@ -287,9 +287,9 @@ class Solution:
         >>> len(ds.solve([[0, 0], [3, 4]]).to_geojson()["features"])
         3
         """
-        from ..io.export import solution_to_geojson
+        from ..io.solution_geojson import solution_to_geojson
 
-        return solution_to_geojson(self)
+        return solution_to_geojson(self, self.to_dict())
 
     def to_shapely(self) -> Any:
         """Return the edges as a shapely MultiLineString."""

@@ -17,10 +17,39 @@ from ..core.errors import FormatError
 def atomic_write(
     path: str | os.PathLike[str], mode: str = "w", *, sync: bool = False
 ) -> Iterator[IO[Any]]:
-    """Open a file to write ("w" text, "wb" bytes) that replaces `path` only when all went well.
+    """Open a file to write that replaces `path` only when all went well.
 
     Whatever interrupts the block, the old file stays as it was and nothing else is left behind.
-    `sync` waits until the bytes are on the disk. Devices and pipes are written directly.
+    Devices and pipes are written directly.
+
+    Parameters
+    ----------
+    path
+        Where the file is to appear.
+    mode
+        "w" for text in UTF-8, "wb" for bytes.
+    sync
+        Wait until the bytes are on the disk.
+
+    Yields
+    ------
+    file object
+        The stream to write to.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "notes.txt"
+    ...     with atomic_write(path) as stream:
+    ...         written = stream.write("all or nothing")
+    ...     path.read_text()
+    'all or nothing'
     """
     try:
         target = Path(os.path.realpath(path))
@@ -50,14 +79,15 @@ def atomic_write(
 
 
 def check_can_write(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that cannot be written before the work is done whose result goes there."""
+    """Refuse a path that cannot be written, before the work whose result is to go there."""
     target = Path(path)
     if target.is_dir():
         raise FormatError(f"{target} is a folder; expected the name of a file to write")
-    if not target.parent.is_dir():
-        raise FormatError(f"{target} cannot be written: there is no folder {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise FormatError(f"{target} cannot be written: its folder is not writable")
+    folder = target.parent
+    if not folder.is_dir():
+        raise FormatError(f"{target} cannot be written: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK):
+        raise FormatError(f"{target} cannot be written: the folder {folder} is not writable")
 
 
 def _open(path: Path, mode: str) -> IO[Any]:

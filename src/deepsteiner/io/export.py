@@ -1,64 +1,131 @@
-"""Solutions for other libraries: networkx, scipy, shapely and GeoJSON."""
+"""Solutions for other libraries: networkx, scipy, shapely and what reads `__geo_interface__`."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import MissingDependencyError
-from ..core.geo import LONLAT, to_lonlat
-from ..core.points import FloatArray
 from ..core.solution import Solution
-from .json_points import MEMBER
+
+# What a solution is made of, by the names of its fields, and the kinds of its nodes.
+ARRAYS = ("terminals", "steiner_points", "edges")
+NODE_KINDS = ("terminal", "steiner", "relay")
 
 
-def node_kinds(solution: Solution) -> list[str]:
-    """Return "terminal", "steiner" or "relay" for every node."""
+def nodes_of(solution: Solution) -> Iterator[tuple[int, str, list[float]]]:
+    """Yield the number, the kind and the position of every node."""
     relays = int(solution.info.get("relays", 0))
-    steiner = len(solution.steiner_points) - relays
-    return ["terminal"] * len(solution.terminals) + ["steiner"] * steiner + ["relay"] * relays
+    counts = len(solution.terminals), len(solution.steiner_points) - relays, relays
+    kinds = np.repeat(NODE_KINDS, counts).tolist()
+    yield from zip(range(len(kinds)), kinds, solution.coordinates.tolist(), strict=True)
+
+
+def edges_of(solution: Solution) -> Iterator[tuple[int, int, float]]:
+    """Yield both ends and the length of every edge."""
+    starts, ends = solution.edges.T.tolist()
+    yield from zip(starts, ends, solution.edge_lengths().tolist(), strict=True)
 
 
 def solution_to_networkx(solution: Solution) -> Any:
-    """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`."""
-    try:
-        import networkx
-    except ImportError:
-        raise _missing("networkx") from None
-    graph = networkx.Graph(
+    """Return a networkx Graph.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    networkx.Graph
+        Nodes carry `pos` and `kind` ("terminal", "steiner" or "relay"), edges carry `length`, and
+        the graph carries the length, bound, status, method and crs of the solution.
+
+    Raises
+    ------
+    MissingDependencyError
+        If networkx is not installed.
+    """
+    graph = _optional("networkx").Graph(
         length=solution.length,
         lower_bound=solution.lower_bound,
         status=solution.status,
         method=solution.method,
         crs=solution.crs,
     )
-    positions = solution.coordinates.tolist()
-    for node, (position, kind) in enumerate(zip(positions, node_kinds(solution), strict=True)):
+    for node, kind, position in nodes_of(solution):
         graph.add_node(node, pos=tuple(position), kind=kind)
-    lengths = solution.edge_lengths().tolist()
-    for (start, end), length in zip(solution.edges.tolist(), lengths, strict=True):
-        graph.add_edge(start, end, length=length)
+    graph.add_weighted_edges_from(edges_of(solution), weight="length")
     return graph
 
 
 def solution_to_shapely(solution: Solution) -> Any:
-    """Return the edges as a shapely MultiLineString, in the order of `edges`."""
-    try:
-        import shapely
-    except ImportError:
-        raise _missing("shapely") from None
-    return shapely.geometry.shape(solution_to_geometry(solution))
+    """Return the edges as a shapely MultiLineString, in the order of `edges`.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    shapely.MultiLineString
+        Line k is edge k, in the solution's own coordinates.
+
+    Raises
+    ------
+    MissingDependencyError
+        If shapely is not installed.
+    """
+    return _optional("shapely").geometry.shape(solution_to_geometry(solution))
 
 
 def solution_to_geometry(solution: Solution) -> dict[str, Any]:
-    """Return the edges as the mapping of a MultiLineString, in the order of `edges`."""
+    """Return the edges as the mapping of a MultiLineString, in the order of `edges`.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    dict
+        What `__geo_interface__` of a MultiLineString returns.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> solution_to_geometry(ds.solve([[0, 0], [3, 4]], "mst"))["coordinates"]
+    [[[0.0, 0.0], [3.0, 4.0]]]
+    """
     lines = solution.coordinates[solution.edges].tolist()
     return {"type": "MultiLineString", "coordinates": lines}
 
 
 def solution_to_scipy_sparse(solution: Solution) -> Any:
-    """Return the edge lengths as a symmetric csr_array; zeros are stored as well."""
+    """Return the edge lengths as a symmetric sparse array.
+
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    scipy.sparse.csr_array
+        Entry (i, j) is the length of the edge between nodes i and j. Lengths of zero, between
+        repeated terminals, are stored as well.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> solution_to_scipy_sparse(ds.solve([[0, 0], [3, 4]], "mst")).toarray().tolist()
+    [[0.0, 5.0], [5.0, 0.0]]
+    """
     from scipy.sparse import csr_array
 
     ends = solution.edges.astype(np.int32)  # what scipy's graph routines want
@@ -68,77 +135,10 @@ def solution_to_scipy_sparse(solution: Solution) -> Any:
     return csr_array((lengths, (rows, columns)), shape=(size, size))
 
 
-def solution_to_geojson(solution: Solution) -> dict[str, Any]:
-    """Return a GeoJSON FeatureCollection: a Point for every node, a line for every edge.
-
-    Geographic solutions are written as longitude and latitude (RFC 7946); those in a projected
-    system keep their exact input coordinates as `position` besides. Plane coordinates are written
-    as they are. The member `deepsteiner` says which, and holds length, bound, status and so on.
-    """
-    from .solution_files import solution_to_dict
-
-    plane = solution.crs is None
-    exact = solution.coordinates
-    shown = exact if plane else to_lonlat(exact, solution.crs)
-    summary = {
-        name: value
-        for name, value in solution_to_dict(solution).items()
-        if name not in ("terminals", "steiner_points", "edges")
-    }
-    return {
-        "type": "FeatureCollection",
-        MEMBER: {**summary, "coordinates": "plane" if plane else "geographic"},
-        "features": [
-            *_nodes(solution, shown, None if plane or solution.crs == LONLAT else exact),
-            *_edges(solution, shown),
-        ],
-    }
-
-
-def _nodes(solution: Solution, shown: FloatArray, exact: FloatArray | None) -> list[dict[str, Any]]:
-    features = []
-    for node, (position, kind) in enumerate(zip(shown.tolist(), node_kinds(solution), strict=True)):
-        properties: dict[str, Any] = {"kind": kind, "id": node}
-        if exact is not None:
-            properties["position"] = exact[node].tolist()
-        features.append(_feature({"type": "Point", "coordinates": position}, properties))
-    return features
-
-
-def _edges(solution: Solution, shown: FloatArray) -> list[dict[str, Any]]:
-    lengths = solution.edge_lengths().tolist()
-    return [
-        _feature(
-            _line(shown[start], shown[end], solution.crs is not None),
-            {"kind": "edge", "from": start, "to": end, "length": length},
-        )
-        for (start, end), length in zip(solution.edges.tolist(), lengths, strict=True)
-    ]
-
-
-def _line(start: FloatArray, end: FloatArray, geographic: bool) -> dict[str, Any]:
-    step = float(end[0] - start[0])
-    if not geographic or abs(step) <= 180.0:
-        return {"type": "LineString", "coordinates": [start.tolist(), end.tolist()]}
-    # RFC 7946 asks that lines be cut where they cross the antimeridian.
-    side = 180.0 if start[0] > 0 else -180.0
-    around = step + (360.0 if step < 0 else -360.0)
-    share = (side - float(start[0])) / around if around else 0.0
-    latitude = float(start[1] + np.clip(share, 0.0, 1.0) * (end[1] - start[1]))
-    return {
-        "type": "MultiLineString",
-        "coordinates": [
-            [start.tolist(), [side, latitude]],
-            [[-side, latitude], end.tolist()],
-        ],
-    }
-
-
-def _feature(geometry: dict[str, Any], properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Feature", "geometry": geometry, "properties": properties}
-
-
-def _missing(package: str) -> MissingDependencyError:
-    return MissingDependencyError(
-        f'this export needs {package}; install it with pip install "deepsteiner[geo]"'
-    )
+def _optional(package: str) -> Any:
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingDependencyError(
+            f'this export needs {package}; install it with pip install "deepsteiner[geo]"'
+        ) from None

@@ -6,16 +6,26 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from types import NoneType
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import FormatError, PointsError
-from ..core.geo import LONLAT, GeoPoints, check_lonlat, crs_text
+from ..core.geo import LONLAT
 from ..core.points import FloatArray, as_points
 from .sources import Source, shorten, shown
+from .text import coordinate_names, in_system, terminals_of
 
-GEOJSON_TYPES = ("Feature", "FeatureCollection", "GeometryCollection", "MultiPoint", "Point")
+# The types of GeoJSON that hold points, and the member that holds what each is made of.
+CONTENTS = {
+    "Feature": "geometry",
+    "FeatureCollection": "features",
+    "GeometryCollection": "geometries",
+    "MultiPoint": "coordinates",
+    "Point": "coordinates",
+}
+GEOJSON_TYPES = tuple(CONTENTS)
 OTHER_GEOMETRIES = ("LineString", "MultiLineString", "MultiPolygon", "Polygon")
 # The member of a GeoJSON object that holds what GeoJSON itself has no place for.
 MEMBER = "deepsteiner"
@@ -23,34 +33,37 @@ _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 EXPECTED = 'expected [[x, y], ...], {"points": [[x, y], ...]}, a saved solution or GeoJSON'
 
 
-def parse_json(text: str, where: str) -> Any:
-    """Return the value of a JSON text, or say where it stops being JSON."""
+def parse_json(text: str, name: str, line: int | None = None) -> Any:
+    """Return the value of a JSON text, or say where it stops being JSON.
+
+    `line` is the line of the file that the text is, where it is not the whole file.
+    """
+    where = name if line is None else f"{name}, line {line}"
+    hint = "" if line is None else "; expected one instance a line"
     try:
         return loads(text)
-    except json.JSONDecodeError as error:
-        raise FormatError(
-            f"{where}, line {error.lineno}: not valid JSON ({error.msg}, column {error.colno})"
-        ) from None
-    except UnusableJsonError as error:
+    except FormatError as error:
         raise FormatError(f"{where}: {error}") from None
+    except json.JSONDecodeError as error:
+        where = f"{name}, line {line or error.lineno}"
+        reason = f"{error.msg}, column {error.colno}"
     except (ValueError, RecursionError):
-        raise FormatError(
-            f"{where}: not valid JSON (a number too long or lists too deep)"
-        ) from None
-
-
-class UnusableJsonError(Exception):
-    """JSON by the letter, but nobody can say what is meant, or write it again."""
+        reason = "a number too long or lists too deep"
+    raise FormatError(f"{where}: not valid JSON ({reason}){hint}")
 
 
 def loads(text: str) -> Any:
-    """Return the value of a JSON text; a name given twice or broken text is refused."""
+    """Return the value of a JSON text; refuse repeated names and broken characters.
+
+    The letter of the standard allows both, but the first is ambiguous, and the second cannot be
+    written again.
+    """
     value = json.loads(text, object_pairs_hook=_unique)
     if _SURROGATE.search(text):
         try:
             json.dumps(value, ensure_ascii=False).encode()
         except UnicodeEncodeError:
-            raise UnusableJsonError("a text holds half of a surrogate pair") from None
+            raise FormatError("a string holds half of a surrogate pair") from None
     return value
 
 
@@ -58,7 +71,7 @@ def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(members)
     if len(result) < len(members):
         name = Counter(name for name, _ in members).most_common(1)[0][0]
-        raise UnusableJsonError(f"an object has two members {shown(name)}")
+        raise FormatError(f"an object has two members {shown(name)}")
     return result
 
 
@@ -70,19 +83,9 @@ def read_json(source: Source, key: str | None = None) -> list[FloatArray]:
 def read_jsonl(source: Source, key: str | None = None) -> list[FloatArray]:
     """Read one instance a line."""
     instances: list[FloatArray] = []
-    for number, line in enumerate(source.text().split("\n"), 1):
-        if not line.strip():
-            continue
-        where = f"{source.name}, line {number}"
-        try:
-            value = loads(line)
-        except UnusableJsonError as error:
-            raise FormatError(f"{where}: {error}") from None
-        except (ValueError, RecursionError):
-            raise FormatError(
-                f"{where}: not valid JSON; expected one instance a line, got {shorten(line)}"
-            ) from None
-        instances += _instances(value, where, key)
+    for number, line in source.lines():
+        value = parse_json(line, source.name, number)
+        instances += _instances(value, source.at(number), key)
     return instances
 
 
@@ -100,11 +103,7 @@ def write_jsonl(instances: list[FloatArray]) -> str:
 def write_geojson(points: FloatArray) -> str:
     """Return the points as a GeoJSON FeatureCollection."""
     features = [
-        {
-            "type": "Feature",
-            "geometry": {"type": "Point", "coordinates": position},
-            "properties": {"id": index},
-        }
+        feature("Point", position, id=index)
         for index, position in enumerate(np.asarray(points).tolist())
     ]
     crs = getattr(points, "crs", None)
@@ -115,6 +114,12 @@ def write_geojson(points: FloatArray) -> str:
         # RFC 7946 knows longitude and latitude only; this is the older form GIS tools still read.
         collection["crs"] = {"type": "name", "properties": {"name": crs}}
     return json.dumps({**collection, "features": features}, allow_nan=False) + "\n"
+
+
+def feature(kind: str, coordinates: Any, /, **properties: Any) -> dict[str, Any]:
+    """Return a GeoJSON Feature of a kind of geometry, as "Point"."""
+    geometry = {"type": kind, "coordinates": coordinates}
+    return {"type": "Feature", "geometry": geometry, "properties": properties}
 
 
 def _dump(points: Any, first: FloatArray) -> str:
@@ -155,74 +160,58 @@ def _one(value: Any, where: str, crs: Any) -> FloatArray:
     if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
         value, crs = _from_objects(value, where, crs)
     points = as_points(value, what=where)
-    if crs is None:
-        return points
-    if isinstance(crs, bool) or not isinstance(crs, (str, int)):
+    if isinstance(crs, bool) or not isinstance(crs, (str, int, NoneType)):
         raise FormatError(f"{where}: 'crs' must be text such as 'EPSG:4326', got {shown(crs)}")
-    text = crs_text(crs)
-    if text == LONLAT:
-        check_lonlat(points, where)
-    return GeoPoints(points, text)
+    return in_system(points, crs, where)
 
 
 def _from_objects(value: list[dict[str, Any]], where: str, crs: Any) -> tuple[list[Any], Any]:
-    for first, second, default in (
-        ("x", "y", crs),
-        ("lon", "lat", crs or LONLAT),
-        ("lng", "lat", crs or LONLAT),
-        ("longitude", "latitude", crs or LONLAT),
-    ):
-        if first in value[0] and second in value[0]:
-            try:
-                return [[item[first], item[second]] for item in value], default
-            except KeyError as missing:
-                raise FormatError(f"{where}: a point has no member {missing}") from None
-    raise FormatError(f"{where}: expected points as [x, y] or with members x and y or lon and lat")
+    named = coordinate_names(value[0])
+    if named is None:
+        raise FormatError(
+            f"{where}: expected points as [x, y] or with members x and y or lon and lat"
+        )
+    first, second, system = named
+    try:
+        return [[item[first], item[second]] for item in value], crs or system
+    except KeyError as missing:
+        raise FormatError(f"{where}: a point has no member {missing}") from None
 
 
 def _from_geojson(value: dict[str, Any], where: str) -> FloatArray:
     member = value.get(MEMBER)
     if isinstance(member, dict) and "format" in member:
-        from .solution_files import solution_terminals
+        from .solution_geojson import dict_from_geojson
 
-        return solution_terminals(value, where)
+        return terminals_of(dict_from_geojson(value, where), where)
     positions = list(_positions(value, where))
     if not positions:
         raise PointsError(f"{where}: no points given; at least one Point is needed")
     points = as_points(positions, what=where)
     if isinstance(member, dict) and member.get("coordinates") == "plane":
         return points
-    crs = _geojson_crs(value.get("crs"), where)
-    if crs == LONLAT:
-        check_lonlat(points, where)
-    return GeoPoints(points, crs)
+    return in_system(points, _geojson_crs(value.get("crs"), where), where)
 
 
 def _positions(value: Any, where: str) -> Iterator[list[Any]]:
     kind = value.get("type") if isinstance(value, dict) else None
-    try:
-        if kind == "FeatureCollection":
-            for feature in value["features"]:
-                yield from _positions(feature, where)
-        elif kind == "Feature":
-            if value["geometry"] is not None:
-                yield from _positions(value["geometry"], where)
-        elif kind == "GeometryCollection":
-            for geometry in value["geometries"]:
-                yield from _positions(geometry, where)
-        elif kind == "Point":
-            if value["coordinates"]:
-                yield _position(value["coordinates"], where)
-        elif kind == "MultiPoint":
-            for position in value["coordinates"]:
-                yield _position(position, where)
-        else:
-            raise FormatError(
-                f"{where}: GeoJSON {shown(kind)} is not points; accepted: "
-                f"{', '.join(GEOJSON_TYPES)}"
-            )
-    except (KeyError, TypeError, RecursionError):
-        raise FormatError(f"{where}: this {shown(kind)} is not valid GeoJSON") from None
+    if kind not in GEOJSON_TYPES:
+        accepted = ", ".join(GEOJSON_TYPES)
+        raise FormatError(
+            f"{where}: expected points, got GeoJSON {shown(kind)}; accepted: {accepted}"
+        )
+    content = value.get(CONTENTS[kind], ...)
+    if content is ... or (kind not in ("Feature", "Point") and not isinstance(content, list)):
+        raise FormatError(f"{where}: this {kind!r} is not valid GeoJSON")
+    if kind == "Point":
+        yield from [_position(content, where)] if content else []
+    elif kind == "MultiPoint":
+        yield from (_position(position, where) for position in content)
+    elif kind != "Feature":
+        for part in content:
+            yield from _positions(part, where)
+    elif content is not None:
+        yield from _positions(content, where)
 
 
 def _position(position: Any, where: str) -> list[Any]:

@@ -3,48 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
 from ..core.errors import FormatError
 from ..core.points import FloatArray
-from .sources import Source, shorten
-from .tables import finite_number
+from .sources import Source
+from .text import expected, read_position
 
-Lines = Iterator[tuple[int, list[str]]]
+Lines = Iterator[tuple[int, str]]
 
 
 def looks_like_estein(text: str) -> bool:
     """Tell whether the text begins with a lone count, as no table of points does."""
-    words = next((line.split() for line in text.split("\n", 1000) if line.strip()), [])
-    return len(words) == 1 and words[0].isdecimal()
+    first = next((line.strip() for line in text.split("\n", 1000) if line.strip()), "")
+    return first.isdecimal()
 
 
 def read_estein(source: Source) -> list[FloatArray]:
     """Read all instances; a file with one size followed by its points is taken as one."""
-    lines = (
-        (number, line.split())
-        for number, line in enumerate(source.text().split("\n"), 1)
-        if line.strip()
-    )
-    number, words = _next(lines, source.name, "the number of instances")
-    count = _count(words, source.name, number, "the number of instances")
-    second = next(lines, None)
-    if second is not None and len(second[1]) == 2:
-        instances = [_points(_chain(second, lines), count, source.name, 1)]
+    lines = source.lines()
+    count = _count(source, lines, "the number of instances")
+    ahead = next(lines, None)
+    if ahead is not None:
+        lines = chain([ahead], lines)
+    if ahead is not None and len(ahead[1].split()) == 2:
+        instances = [_points(source, lines, count, 1)]
     else:
-        rest = _chain(second, lines) if second is not None else lines
         instances = []
         for index in range(1, count + 1):
-            number, words = _next(rest, source.name, f"the size of instance {index} of {count}")
-            size = _count(words, source.name, number, f"the size of instance {index}")
-            instances.append(_points(rest, size, source.name, index))
-    extra = next(lines, None)
-    if extra is not None:
-        raise FormatError(
-            f"{source.name}, line {extra[0]}: expected the end of the file after the announced "
-            f"points, got {shorten(' '.join(extra[1]))}"
-        )
+            size = _count(source, lines, f"the size of instance {index} of {count}")
+            instances.append(_points(source, lines, size, index))
+    for number, line in lines:
+        raise expected(source.at(number), "the end of the file after the announced points", line)
     return instances
 
 
@@ -57,37 +49,26 @@ def write_estein(instances: list[FloatArray]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _points(lines: Lines, size: int, name: str, index: int) -> FloatArray:
-    points = []  # not an array of the stated size, which may be any number
-    for row in range(size):
-        number, words = _next(lines, name, f"point {row + 1} of {size} of instance {index}")
+def _points(source: Source, lines: Lines, size: int, index: int) -> FloatArray:
+    points = []  # not an array of the stated size, which may be absurd
+    for row in range(1, size + 1):
+        where, line = _next(source, lines, f"point {row} of {size} of instance {index}")
+        words = line.split()
         if len(words) != 2:
-            raise FormatError(
-                f"{name}, line {number}: expected the x and y of point {row + 1} of instance "
-                f"{index}, got {shorten(' '.join(words))}"
-            )
-        where = f"{name}, line {number}"
-        points.append((finite_number(words[0], where), finite_number(words[1], where)))
-    return np.array(points, dtype=np.float64)
+            raise expected(where, f"the x and y of point {row} of instance {index}", line)
+        points.append(read_position(words, where))
+    return np.array(points)
 
 
-def _count(words: list[str], name: str, number: int, what: str) -> int:
-    whole = len(words) == 1 and words[0].isdecimal() and len(words[0]) <= 18
-    if not whole or not 0 < int(words[0]) < 10**9:
-        raise FormatError(
-            f"{name}, line {number}: expected {what} (a whole number from 1), "
-            f"got {shorten(' '.join(words))}"
-        )
-    return int(words[0])
+def _count(source: Source, lines: Lines, what: str) -> int:
+    where, line = _next(source, lines, what)
+    if not line.isdecimal() or len(line) > 18 or not 0 < int(line) < 10**9:
+        raise expected(where, f"{what} (a whole number from 1)", line)
+    return int(line)
 
 
-def _next(lines: Lines, name: str, what: str) -> tuple[int, list[str]]:
-    line = next(lines, None)
-    if line is None:
-        raise FormatError(f"{name} ends where {what} was expected")
-    return line
-
-
-def _chain(first: tuple[int, list[str]], rest: Lines) -> Lines:
-    yield first
-    yield from rest
+def _next(source: Source, lines: Lines, what: str) -> tuple[str, str]:
+    """Return the next line and its place."""
+    for number, line in lines:
+        return source.at(number), line
+    raise FormatError(f"{source.name} ends where {what} was expected")

@@ -1,9 +1,9 @@
-"""Points in and out: one front door for every format."""
+"""Reading and writing points, in every format."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,51 +13,103 @@ from ..core.points import FloatArray, as_points
 from .arrays import ZIP_STARTS, read_npy, read_npz, write_npy, write_npz
 from .json_points import read_json, read_jsonl, write_geojson, write_json, write_jsonl
 from .orlib import looks_like_estein, read_estein, write_estein
-from .sources import PathOrStream, Source, read_source, reading, suffix_of, write_target
+from .solution_csv import MARK, dict_from_csv
+from .sources import (
+    PathOrStream,
+    Source,
+    format_to_write,
+    known_format,
+    read_source,
+    reading,
+    suffix_of,
+    write_target,
+)
 from .steinlib import MAGIC, read_stp, write_stp
 from .tables import read_table, write_table
+from .text import terminals_of
 from .tsplib import read_tsp, write_tsp
 
-POINT_FORMATS = (
-    "csv",
-    "tsv",
-    "txt",
-    "json",
-    "jsonl",
-    "npy",
-    "npz",
-    "geojson",
-    "estein",
-    "stp",
-    "tsp",
-)
-# Suffixes that name a format under another name; "" means that the content decides.
-SUFFIXES = {
-    **{name: name for name in POINT_FORMATS},
-    "tab": "tsv",
-    "ndjson": "jsonl",
-    "txt": "",
-    "dat": "",
-    "xy": "",
-    "": "",
+
+class Format(NamedTuple):
+    """How a format is read and written, and what it can hold."""
+
+    read: Callable[..., list[FloatArray]]
+    write: Callable[[list[FloatArray]], str | bytes]
+    many: bool = False  # several instances
+    crs: bool = False  # a coordinate reference system
+    named: bool = False  # several arrays or members, of which `key` names one
+
+
+def _first(write: Callable[..., str], *settings: Any) -> Callable[[list[FloatArray]], str]:
+    """Return a writer for formats that hold one instance."""
+    return lambda instances: write(instances[0], *settings)
+
+
+FORMATS = {
+    "csv": Format(read_table, _first(write_table, ","), crs=True),
+    "tsv": Format(read_table, _first(write_table, "\t"), crs=True),
+    "txt": Format(read_table, _first(write_table, " ", False), crs=True),
+    "json": Format(read_json, write_json, many=True, crs=True, named=True),
+    "jsonl": Format(read_jsonl, write_jsonl, many=True, crs=True, named=True),
+    "npy": Format(read_npy, write_npy, many=True),
+    "npz": Format(read_npz, write_npz, many=True, crs=True, named=True),
+    "geojson": Format(read_json, _first(write_geojson), crs=True),
+    "estein": Format(read_estein, write_estein, many=True),
+    "stp": Format(read_stp, _first(write_stp)),
+    "tsp": Format(read_tsp, _first(write_tsp)),
 }
-HOLDS_MANY = ("json", "jsonl", "npy", "npz", "estein")
-HOLDS_CRS = ("csv", "tsv", "txt", "json", "jsonl", "npz", "geojson")
-SOLUTION_MARK = "# deepsteiner-solution"
+POINT_FORMATS = tuple(FORMATS)
+# Suffixes that name a format under another name; "" means that the content decides.
+ALIASES = {"tab": "tsv", "ndjson": "jsonl", "txt": "", "dat": "", "xy": "", "": ""}
+SOLUTION_MARK = f"# {MARK}".encode()
 
 
 def load_points(
     path: PathOrStream, *, key: str | int | None = None, format: str | None = None
 ) -> FloatArray:
-    """Read one instance as an (n, 2) array.
+    r"""Read one instance of points.
 
-    The suffix decides the format (csv, tsv, txt, json, jsonl, npy, npz, geojson, stp, tsp, each
-    also with .gz), or the content where it does not; `format` overrides both. `-` is standard
-    input. `key` names an array of an npz file or a member of a JSON object; a number picks one
-    instance of a file with several. Longitudes and latitudes come back as `GeoPoints`.
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream of text or bytes. Files ending in .gz
+        are unpacked.
+    key
+        The name of an array in an npz file or of a member of a JSON object, or the number of one
+        instance, from 0, in a file with several.
+    format
+        One of csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp and tsp. Without it the
+        suffix of the path decides, or the content where the suffix does not say.
 
-    Plain files may have any size. What comes packed (.gz, npz), through a pipe or from a device is
-    read up to 1 GiB (1,024 MiB) unpacked, which is 67 million points in binary.
+    Returns
+    -------
+    ndarray
+        The points, (n, 2) float64. Points that come with a coordinate reference system, such as
+        longitudes and latitudes, are `GeoPoints`, which `solve` projects.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, is not in its format, or holds several instances and `key`
+        does not pick one. The sentence names the file and the line.
+    PointsError
+        If the coordinates are not finite pairs of numbers.
+    OptionError
+        If `format` or `key` does not fit the file.
+
+    Notes
+    -----
+    Plain files may have any size. Packed files (.gz, npz), pipes and devices are read up to
+    1 GiB (1,024 MiB) unpacked, which is 67 million points in binary.
+
+    Examples
+    --------
+    >>> import io
+    >>> load_points(io.StringIO("x,y\n0,0\n3,4\n"))
+    array([[0., 0.],
+           [3., 4.]])
+    >>> load_points(io.StringIO('{"sites": [[1, 2]], "name": "pumps"}'), key="sites")
+    array([[1., 2.]])
     """
     name = key if isinstance(key, str) else None
     source = read_source(path)
@@ -77,30 +129,89 @@ def load_points(
 def load_instances(
     path: PathOrStream, *, key: str | None = None, format: str | None = None
 ) -> list[FloatArray]:
-    """Read all instances of a file as a list of (n, 2) arrays."""
+    """Read all instances of a file.
+
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream, as `load_points` takes it.
+    key
+        The name of an array in an npz file or of a member of a JSON object.
+    format
+        The format, where the suffix and the content do not say or should not decide.
+
+    Returns
+    -------
+    list of ndarray
+        One (n, 2) float64 array for each instance, in the order of the file.
+
+    Raises
+    ------
+    FormatError, PointsError, OptionError
+        As `load_points` does, except that several instances are welcome.
+
+    Examples
+    --------
+    >>> import io
+    >>> lines = io.StringIO("[[0, 0], [1, 0]]\\n[[0, 0], [1, 0], [0, 1]]\\n")
+    >>> [len(points) for points in load_instances(lines)]
+    [2, 3]
+    """
     return instances_of(read_source(path), key, format)
 
 
 def save_points(points: Any, path: PathOrStream, format: str | None = None) -> None:
-    """Write one instance, or several in a format that holds them, so that they read back exactly.
+    """Write one instance, or several, so that they read back bit for bit.
 
-    The suffix decides, or `format`: csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp,
-    tsp. `-` is standard output.
+    Parameters
+    ----------
+    points
+        One instance, (n, 2), or several: a (B, n, 2) array or a list of (n, 2) arrays. `GeoPoints`
+        keep their coordinate reference system.
+    path
+        A path, "-" for standard output, or an open stream. A file appears whole or not at all.
+    format
+        One of csv, tsv, txt, json, jsonl, npy, npz, geojson, estein, stp and tsp. Without it the
+        suffix of the path decides.
+
+    Raises
+    ------
+    PointsError
+        If the points are not finite pairs of numbers.
+    FormatError
+        If the file cannot be written, or its format cannot hold several instances or a coordinate
+        reference system. The sentence names those that can.
+    OptionError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> save_points([[0, 0], [3, 4]], stream, format="csv")
+    >>> print(stream.getvalue(), end="")
+    x,y
+    0.0,0.0
+    3.0,4.0
     """
     instances = _as_instances(points)
     name = _format_to_write(path, format, len(instances))
-    if len(instances) > 1 and name not in HOLDS_MANY:
-        raise FormatError(
-            f"{name} holds one instance, got {len(instances)}; use {', '.join(HOLDS_MANY)}"
-        )
     systems = {getattr(one, "crs", None) for one in instances}
-    if systems != {None} and name not in HOLDS_CRS:
+    if len(instances) > 1 and not FORMATS[name].many:
         raise FormatError(
-            f"{name} cannot say that the points are geographic; use {', '.join(HOLDS_CRS)}"
+            f"{name} holds one instance, got {len(instances)}; use {_formats_with('many')}"
+        )
+    if systems != {None} and not FORMATS[name].crs:
+        raise FormatError(
+            f"{name} cannot say that the points are geographic; use {_formats_with('crs')}"
         )
     if len(systems) > 1 and name != "jsonl":
         raise FormatError(f"the instances have different coordinate systems; {name} holds one")
-    write_target(path, _WRITERS[name](instances))
+    write_target(path, FORMATS[name].write(instances))
+
+
+def _formats_with(feature: str) -> str:
+    return ", ".join(name for name, format in FORMATS.items() if getattr(format, feature))
 
 
 def sniff_format(source: Source) -> str:
@@ -132,81 +243,37 @@ def instances_of(
 ) -> list[FloatArray]:
     """Return all instances of a file that was read already."""
     with reading(source.name):
-        return _read(source, key, format)
+        name = ALIASES.get(source.suffix, source.suffix) if format is None else format
+        if format is not None:
+            known_format(format, POINT_FORMATS)
+        elif name == "":
+            name = sniff_format(source)
+        elif name not in FORMATS:
+            raise FormatError(
+                f"{source.name}: the suffix .{source.suffix} is not known; accepted: "
+                f"{', '.join(POINT_FORMATS)}"
+            )
+        if key is not None:
+            if not FORMATS[name].named:
+                raise OptionError(
+                    f"{source.name}: key= names an array of npz or json, not of {name}"
+                )
+            return FORMATS[name].read(source, key)
+        if FORMATS[name].read is read_table and holds_solution_table(source):
+            return [terminals_of(dict_from_csv(source), source.name)]
+        return FORMATS[name].read(source)
 
 
-def _read(source: Source, key: str | None, format: str | None) -> list[FloatArray]:
-    name = _check_format(format) if format is not None else SUFFIXES.get(source.suffix)
-    if name is None:
-        raise FormatError(
-            f"{source.name}: the suffix .{source.suffix} is not known; accepted: "
-            f"{', '.join(POINT_FORMATS)}"
-        )
-    if name == "":
-        name = sniff_format(source)
-    if key is not None and name not in ("npz", "json", "jsonl"):
-        raise OptionError(f"{source.name}: key= names an array of npz or json, not of {name}")
-    if name == "npz":
-        return read_npz(source, key)
-    if name in ("json", "geojson"):
-        return read_json(source, key)
-    if name == "jsonl":
-        return read_jsonl(source, key)
-    if name in ("csv", "tsv", "txt") and _is_solution_table(source):
-        from .solution_files import solution_terminals
-
-        return [solution_terminals(source.text(), source.name)]
-    return _READERS[name](source)
-
-
-def _is_solution_table(source: Source) -> bool:
-    return SOLUTION_MARK.encode() in source.data[: len(SOLUTION_MARK) + 3]
-
-
-_READERS: dict[str, Callable[[Source], list[FloatArray]]] = {
-    "csv": read_table,
-    "tsv": read_table,
-    "txt": read_table,
-    "npy": read_npy,
-    "estein": read_estein,
-    "stp": read_stp,
-    "tsp": read_tsp,
-}
-
-_WRITERS: dict[str, Callable[[list[FloatArray]], str | bytes]] = {
-    "csv": lambda instances: write_table(instances[0], ",", header=True),
-    "tsv": lambda instances: write_table(instances[0], "\t", header=True),
-    "txt": lambda instances: write_table(instances[0], " ", header=False),
-    "json": write_json,
-    "jsonl": write_jsonl,
-    "npy": write_npy,
-    "npz": write_npz,
-    "geojson": lambda instances: write_geojson(instances[0]),
-    "estein": write_estein,
-    "stp": lambda instances: write_stp(instances[0]),
-    "tsp": lambda instances: write_tsp(instances[0]),
-}
-
-
-def _check_format(format: str) -> str:
-    if format not in POINT_FORMATS:
-        raise OptionError(f"format must be one of {', '.join(POINT_FORMATS)}, got {format!r}")
-    return format
+def holds_solution_table(source: Source) -> bool:
+    """Tell whether a file is a solution as csv, perhaps after a byte order mark."""
+    return SOLUTION_MARK in source.data[: len(SOLUTION_MARK) + 3]
 
 
 def _format_to_write(path: PathOrStream, format: str | None, count: int) -> str:
-    if format is not None:
-        return _check_format(format)
     suffix = suffix_of(path)
-    name = SUFFIXES.get(suffix)
-    if not suffix or name is None:
-        raise FormatError(
-            f"{'the stream' if hasattr(path, 'write') else path}: no known suffix to choose the "
-            f"format by; give format= one of {', '.join(POINT_FORMATS)}"
-        )
-    if name == "":
-        return "estein" if count > 1 else "txt"
-    return name
+    if format is None and suffix and suffix in ALIASES:
+        return ALIASES[suffix] or ("estein" if count > 1 else "txt")
+    return format_to_write(path, format, POINT_FORMATS)
 
 
 def _as_instances(points: Any) -> list[FloatArray]:

@@ -12,14 +12,13 @@ from typing import Any
 
 from ..core.errors import FormatError
 from ..core.solution import Solution
-from .export import node_kinds
-from .json_points import UnusableJsonError, loads
-from .sources import shorten
-from .tables import finite_number
+from .export import ARRAYS, NODE_KINDS, edges_of, nodes_of
+from .json_points import loads
+from .sources import Source, shorten
+from .text import expected, read_position
 
 COLUMNS = "kind,id,x,y,from,to,length"
 MARK = "deepsteiner-solution"
-ARRAYS = ("terminals", "steiner_points", "edges")
 
 
 def solution_to_csv(solution: Solution, data: dict[str, Any]) -> str:
@@ -29,34 +28,29 @@ def solution_to_csv(solution: Solution, data: dict[str, Any]) -> str:
         if name not in (*ARRAYS, "format", "version"):
             lines.append(f"# {name}: {json.dumps(value, allow_nan=False)}")
     lines.append(COLUMNS)
-    positions = solution.coordinates.tolist()
-    for node, ((x, y), kind) in enumerate(zip(positions, node_kinds(solution), strict=True)):
-        lines.append(f"{kind},{node},{x!r},{y!r},,,")
-    lengths = solution.edge_lengths().tolist()
-    pairs = zip(solution.edges.tolist(), lengths, strict=True)
-    for edge, ((start, end), length) in enumerate(pairs):
+    lines += [f"{kind},{node},{x!r},{y!r},,," for node, kind, (x, y) in nodes_of(solution)]
+    for edge, (start, end, length) in enumerate(edges_of(solution)):
         lines.append(f"edge,{edge},,,{start},{end},{length!r}")
     return "\n".join(lines) + "\n"
 
 
-def dict_from_csv(text: str, name: str) -> dict[str, Any]:
+def dict_from_csv(source: Source) -> dict[str, Any]:
     """Return the dictionary of a solution from its table; the caller checks its fields."""
     data: dict[str, Any] = {"format": MARK}
     arrays: dict[str, list[Any]] = {array: [] for array in ARRAYS}
     header = False
-    for number, line in enumerate(text.split("\n"), 1):
-        stripped = line.strip()
-        where = f"{name}, line {number}"
-        if stripped.startswith("#"):
-            label, _, value = stripped[1:].partition(":")
+    for number, line in source.lines():
+        where = source.at(number)
+        if line.startswith("#"):
+            label, _, value = line[1:].partition(":")
             field = label.strip()
             data["version" if field == MARK else field] = _value(value, where)
-        elif stripped and not header:
-            if stripped != COLUMNS:
-                raise FormatError(f"{where}: expected the columns {COLUMNS}")
+        elif header:
+            _add_row(line.split(","), arrays, where)
+        elif line != COLUMNS:
+            raise FormatError(f"{where}: expected the columns {COLUMNS}")
+        else:
             header = True
-        elif stripped:
-            _add_row(stripped.split(","), arrays, where)
     return data | arrays
 
 
@@ -64,33 +58,32 @@ def _add_row(cells: list[str], arrays: dict[str, list[Any]], where: str) -> None
     if len(cells) != 7:
         raise FormatError(f"{where}: expected the 7 columns {COLUMNS}, got {len(cells)}")
     kind, identity, x, y, start, end, _ = cells
+    terminals, others, edges = (arrays[name] for name in ARRAYS)
     if kind == "edge":
-        row: list[Any] = [_whole(start, where), _whole(end, where)]
-        target = "edges"
-    elif kind in ("terminal", "steiner", "relay"):
-        row = [finite_number(x, where), finite_number(y, where)]
-        target = "terminals" if kind == "terminal" else "steiner_points"
+        place, rows = len(edges), edges
+        row: Any = [_whole(start, where), _whole(end, where)]
+    elif kind in NODE_KINDS:
+        place, rows = len(terminals) + len(others), terminals if kind == "terminal" else others
+        row = list(read_position((x, y), where))
     else:
         raise FormatError(
             f"{where}: kind must be terminal, steiner, relay or edge, got {shorten(kind)}"
         )
-    if target == "terminals" and arrays["steiner_points"]:
+    if kind == "terminal" and others:
         raise FormatError(f"{where}: terminals must come before the other nodes")
-    nodes = len(arrays["terminals"]) + len(arrays["steiner_points"])
-    expected = len(arrays["edges"]) if kind == "edge" else nodes
-    if _whole(identity, where) != expected:
-        raise FormatError(f"{where}: expected id {expected}, got {shorten(identity)}")
-    arrays[target].append(row)
+    if _whole(identity, where) != place:
+        raise expected(where, f"id {place}", identity)
+    rows.append(row)
 
 
 def _value(text: str, where: str) -> Any:
     try:
         return loads(text)
-    except (ValueError, RecursionError, UnusableJsonError):
-        raise FormatError(f"{where}: expected a value in JSON, got {shorten(text)}") from None
+    except (ValueError, RecursionError):
+        raise expected(where, "a value in JSON", text) from None
 
 
 def _whole(cell: str, where: str) -> int:
     if not cell.isdecimal() or len(cell) > 18:
-        raise FormatError(f"{where}: expected a whole number, got {shorten(cell)}")
+        raise expected(where, "a whole number", cell)
     return int(cell)

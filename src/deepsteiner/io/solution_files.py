@@ -1,159 +1,243 @@
-"""Solutions in and out: JSON, GeoJSON and csv without loss, and pictures."""
+"""Reading and writing solutions: JSON, GeoJSON and csv without loss, and pictures."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sized
 from typing import Any, get_args
 
 import numpy as np
 
-from ..core.errors import FormatError, OptionError, TreeError
-from ..core.geo import GeoPoints
-from ..core.points import FloatArray, IntArray, as_points
+from ..core.errors import FormatError, TreeError
+from ..core.points import IntArray, as_points
 from ..core.scalars import as_real, as_whole
 from ..core.solution import STATUSES, Solution, SolutionFormat
-from .atomic import atomic_write
-from .export import solution_to_geojson
+from .export import ARRAYS
 from .json_points import MEMBER, parse_json
 from .solution_csv import MARK, dict_from_csv, solution_to_csv
-from .solution_geojson import dict_from_geojson
+from .solution_geojson import dict_from_geojson, solution_to_geojson
 from .sources import (
     PathOrStream,
     Source,
+    format_to_write,
     read_source,
     reading,
     shorten,
     shown,
-    suffix_of,
     write_target,
 )
 
 FORMAT_VERSION = 1
 SOLUTION_FORMATS: tuple[SolutionFormat, ...] = get_args(SolutionFormat)
 READABLE_FORMATS = ("json", "geojson", "csv")
-FIELDS = (
-    "format",
-    "version",
-    "length",
-    "lower_bound",
-    "status",
-    "method",
-    "runtime",
-    "crs",
-    "plane_crs",
-    "info",
-    "terminals",
-    "steiner_points",
-    "edges",
-)
+
+
+def _finite(value: Any) -> float | None:
+    number = as_real(value)
+    return number if number is not None and math.isfinite(number) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _printable(value: Any) -> str | None:
+    return value if isinstance(value, str) and value.isprintable() else None
+
+
+# How the fields that are no arrays are read (None where a value does not fit), and what they take.
+READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "length": (_finite, "a finite number"),
+    "lower_bound": (_finite, "a finite number"),
+    "status": (lambda value: value if value in STATUSES else None, f"one of {', '.join(STATUSES)}"),
+    "method": (_printable, "printable text"),  # it becomes the title of pictures
+    "runtime": (_finite, "a finite number"),
+    "crs": (_text, "text"),
+    "plane_crs": (_text, "text"),
+    "info": (lambda value: dict(value) if isinstance(value, dict) else None, "a dict"),
+}
+MAY_BE_NONE = ("lower_bound", "crs", "plane_crs")
+FIELDS = ("format", "version", *READERS, *ARRAYS)
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
-    """Return everything as plain values that `json` can write, floats bit for bit.
+    """Return a solution as plain values that `json` can write, floats bit for bit.
 
-    Inside `info`, arrays become lists, and numbers that are not finite become None.
+    Parameters
+    ----------
+    solution
+        The solution.
+
+    Returns
+    -------
+    dict
+        All fields, and the name and version of the format. Arrays become lists; inside `info`,
+        numbers that are not finite become None.
+
+    Raises
+    ------
+    FormatError
+        If `info` holds something that JSON cannot express.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> data = solution_to_dict(ds.solve([[0, 0], [3, 4]], "mst"))
+    >>> data["length"], data["edges"]
+    (5.0, [[0, 1]])
     """
     with reading("the solution's info"):
-        info = _plain(solution.info, "info")
-    return {
-        "format": MARK,
-        "version": FORMAT_VERSION,
-        "length": float(solution.length),
-        "lower_bound": None if solution.lower_bound is None else float(solution.lower_bound),
-        "status": solution.status,
-        "method": solution.method,
-        "runtime": float(solution.runtime),
-        "crs": solution.crs,
-        "plane_crs": solution.plane_crs,
-        "info": info,
-        "terminals": solution.terminals.tolist(),
-        "steiner_points": solution.steiner_points.tolist(),
-        "edges": solution.edges.tolist(),
-    }
+        plain = {field: _plain(getattr(solution, field), field) for field in READERS}
+    arrays = {field: getattr(solution, field).tolist() for field in ARRAYS}
+    return {"format": MARK, "version": FORMAT_VERSION, **plain, **arrays}
 
 
 def solution_from_dict(data: Mapping[str, Any]) -> Solution:
-    """Rebuild and validate a solution written by `solution_to_dict`; every field must be there."""
+    """Rebuild a solution from what `solution_to_dict` returned, and validate it.
+
+    Parameters
+    ----------
+    data
+        The fields; none may be missing, and none may be unknown.
+
+    Returns
+    -------
+    Solution
+        The solution, equal to the original bit for bit.
+
+    Raises
+    ------
+    FormatError
+        If a field is missing or unknown, or has a value it cannot have.
+    PointsError, TreeError
+        If the points cannot be used, or the edges are not the tree they claim to be.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> data = solution_to_dict(ds.solve([[0, 0], [3, 4]], "mst"))
+    >>> solution_from_dict(data).length
+    5.0
+    """
     with reading("the solution"):
         return _checked_solution(data, "the solution")
 
 
 def save_solution(solution: Solution, path: PathOrStream, *, format: str | None = None) -> None:
-    """Write the solution; the suffix or `format` decides: json, geojson, csv, svg, png, pdf."""
-    name = _format_to_write(path, format)
-    if name in ("png", "pdf"):
-        _save_picture(solution, path, name)
-    elif name == "svg":
-        from ..viz.svg import solution_svg
+    """Write a solution to a file.
 
-        write_target(path, solution_svg(solution))
+    Parameters
+    ----------
+    solution
+        The solution.
+    path
+        A path, "-" for standard output, or an open stream. A file appears whole or not at all.
+    format
+        "json", "geojson" and "csv" can be read back by `load_solution`; "svg", "png" and "pdf"
+        are pictures. Without it the suffix of the path decides.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be written, or its suffix names no format.
+    OptionError
+        If there is no such format.
+
+    Examples
+    --------
+    >>> import io
+    >>> import deepsteiner as ds
+    >>> stream = io.StringIO()
+    >>> save_solution(ds.solve([[0, 0], [3, 4]], "mst"), stream, format="csv")
+    >>> print(*stream.getvalue().splitlines()[-4:], sep="\\n")
+    kind,id,x,y,from,to,length
+    terminal,0,0.0,0.0,,,
+    terminal,1,3.0,4.0,,,
+    edge,0,,,0,1,5.0
+    """
+    name = format_to_write(path, format, SOLUTION_FORMATS)
+    if name in ("png", "pdf"):
+        write_picture(solution, path, name)
     else:
         write_target(path, _as_text(solution, name))
 
 
 def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
-    """Read and validate a solution saved as json, geojson or csv (`-` is standard input)."""
+    """Read a solution that `save_solution` wrote, and validate it.
+
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open stream.
+    format
+        "json", "geojson" or "csv". Without it the suffix of the path decides, or the content.
+
+    Returns
+    -------
+    Solution
+        The solution, equal to the one that was saved bit for bit.
+
+    Raises
+    ------
+    FormatError
+        If the file cannot be read, or is not a saved solution.
+    PointsError, TreeError
+        If the points cannot be used, or the edges are not the tree they claim to be.
+
+    Examples
+    --------
+    >>> import io
+    >>> import deepsteiner as ds
+    >>> stream = io.BytesIO()
+    >>> save_solution(ds.solve([[0, 0], [3, 4]], "mst"), stream, format="json")
+    >>> load_solution(io.BytesIO(stream.getvalue())).length
+    5.0
+    """
     return solution_of(read_source(path), format)
 
 
 def solution_of(source: Source, format: str | None = None) -> Solution:
     """Return the validated solution of a file that was read already."""
     with reading(source.name):
-        return _checked_solution(_read_dict(source, format), source.name)
+        return _checked_solution(_read_fields(source, format), source.name)
 
 
-def solution_terminals(content: dict[str, Any] | str, name: str) -> FloatArray:
-    """Return only the terminals of a solution saved as GeoJSON (parsed) or csv (text)."""
-    if isinstance(content, str):
-        data = dict_from_csv(content, name)
-    else:
-        data = dict_from_geojson(content, name)
-    terminals = as_points(data["terminals"], what=name)
-    crs = data.get("crs")
-    return terminals if crs is None else GeoPoints(terminals, crs)
+def tree_fields(source: Source) -> dict[str, Any] | None:
+    """Return the fields of a tree file as they stand there; None where it holds none."""
+    text = source.text()
+    if text.startswith(f"# {MARK}"):
+        return dict_from_csv(source)
+    value = parse_json(text, source.name) if text.lstrip().startswith("{") else None
+    if isinstance(value, dict) and value.get("type") == "FeatureCollection":
+        return dict_from_geojson(value, source.name)
+    return value
 
 
-def _as_text(solution: Solution, name: str) -> str:
-    if name == "csv":
-        return solution_to_csv(solution, solution_to_dict(solution))
-    value = solution_to_geojson(solution) if name == "geojson" else solution_to_dict(solution)
-    return json.dumps(value, allow_nan=False) + "\n"
-
-
-def _save_picture(solution: Solution, path: PathOrStream, name: str) -> None:
+def write_picture(drawn: Any, path: PathOrStream, format: str) -> None:
+    """Write a solution's picture, or a figure, as png, pdf or svg by matplotlib."""
     from ..viz.plot import save_figure
 
-    if isinstance(path, (str, os.PathLike)) and os.fspath(path) != "-":
-        with atomic_write(path, "wb") as stream:
-            save_figure(solution, stream, name)
-        return
     picture = io.BytesIO()
-    save_figure(solution, picture, name)
+    save_figure(drawn, picture, format)
     write_target(path, picture.getvalue())
 
 
-def _format_to_write(path: PathOrStream, format: str | None) -> str:
-    if format is not None:
-        if format not in SOLUTION_FORMATS:
-            raise OptionError(
-                f"format must be one of {', '.join(SOLUTION_FORMATS)}, got {format!r}"
-            )
-        return format
-    suffix = suffix_of(path)
-    if suffix not in SOLUTION_FORMATS:
-        what = "the stream" if hasattr(path, "write") else path
-        raise FormatError(
-            f"{what}: no known suffix to choose the format by; accepted: "
-            f"{', '.join(SOLUTION_FORMATS)}"
-        )
-    return suffix
+def _as_text(solution: Solution, format: str) -> str:
+    if format == "svg":
+        from ..viz.svg import solution_svg
+
+        return solution_svg(solution)
+    data = solution_to_dict(solution)
+    if format == "csv":
+        return solution_to_csv(solution, data)
+    if format == "geojson":
+        data = solution_to_geojson(solution, data)
+    return json.dumps(data, allow_nan=False) + "\n"
 
 
-def _read_dict(source: Source, format: str | None) -> dict[str, Any]:
+def _read_fields(source: Source, format: str | None) -> dict[str, Any]:
     name = format if format is not None else source.suffix
     if name in SOLUTION_FORMATS and name not in READABLE_FORMATS:
         raise FormatError(
@@ -163,12 +247,12 @@ def _read_dict(source: Source, format: str | None) -> dict[str, Any]:
     if name == "csv" or (name not in READABLE_FORMATS and text.startswith("#")):
         if not text.startswith(f"# {MARK}"):
             raise FormatError(f"{source.name}, line 1: expected '# {MARK}: {FORMAT_VERSION}'")
-        return dict_from_csv(text, source.name)
+        return dict_from_csv(source)
     value = parse_json(text, source.name)
-    if isinstance(value, dict) and (name == "geojson" or MEMBER in value):
-        return dict_from_geojson(value, source.name)
     if not isinstance(value, dict):
         raise FormatError(f"{source.name}: expected a saved solution, got a JSON list or value")
+    if name == "geojson" or MEMBER in value:
+        return dict_from_geojson(value, source.name)
     return value
 
 
@@ -187,78 +271,48 @@ def _checked_solution(data: Any, name: str) -> Solution:
     if missing or unknown:
         problem = "missing" if missing else "unknown"
         raise FormatError(f"{name}: {problem} fields: {', '.join(missing or unknown)}")
-    solution = Solution(
-        *_arrays(data, name),
-        length=_real(data, "length", name),
-        lower_bound=None if data["lower_bound"] is None else _real(data, "lower_bound", name),
-        status=_one_of(data, "status", STATUSES, name),
-        method=_method(data, name),
-        runtime=_real(data, "runtime", name),
-        info=dict(_typed(data, "info", dict, name)),
-        crs=None if data["crs"] is None else _typed(data, "crs", str, name),
-        plane_crs=None if data["plane_crs"] is None else _typed(data, "plane_crs", str, name),
-    )
-    relays = solution.info.get("relays", 0)
-    count = as_whole(relays)
-    if count is None or not 0 <= count <= len(solution.steiner_points):
-        raise FormatError(f"{name}: info 'relays' must count Steiner points, got {shown(relays)}")
+    terminals = as_points(data["terminals"], what=f"{name}: terminals")
+    steiner = data["steiner_points"]
+    if not _is_empty(steiner):
+        steiner = as_points(steiner, what=f"{name}: steiner_points")
+    edges = as_edges(data["edges"])
+    if edges is None:
+        raise FormatError(f"{name}: edges must be pairs of node numbers")
+    values = {field: read(data[field]) for field, (read, _) in READERS.items()}
+    for field, value in values.items():
+        if value is None and not (data[field] is None and field in MAY_BE_NONE):
+            accepted = READERS[field][1]
+            raise FormatError(f"{name}: {field!r} must be {accepted}, got {shown(data[field])}")
+    if relay_count(values["info"], steiner) is None:
+        relays = shown(values["info"]["relays"])
+        raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays}")
+    solution = Solution(terminals, steiner, edges, **values)
     try:
         return solution.validate()
     except TreeError as error:
         raise TreeError(f"{name}: {error}") from None
 
 
-def _arrays(data: Mapping[str, Any], name: str) -> tuple[FloatArray, FloatArray, IntArray]:
-    terminals = as_points(data["terminals"], what=f"{name}: terminals")
-    steiner = np.empty((0, 2))
-    if not _is_empty(data["steiner_points"]):
-        steiner = as_points(data["steiner_points"], what=f"{name}: steiner_points")
-    edges = np.empty((0, 2), dtype=np.int64)
-    if not _is_empty(data["edges"]):
-        edges = _edges(data["edges"], name)
-    return terminals, steiner, edges
-
-
-def _edges(value: Any, name: str) -> IntArray:
+def as_edges(value: Any) -> IntArray | None:
+    """Return edges as an (m, 2) array, or None where they are no pairs of whole numbers."""
+    if _is_empty(value):
+        return np.empty((0, 2), dtype=np.int64)
     try:
         edges = np.asarray(value)
     except (ValueError, TypeError):
-        edges = np.empty(0)
-    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype.kind not in "iu":
-        raise FormatError(f"{name}: edges must be pairs of node numbers")
-    return edges.astype(np.int64)
+        return None
+    pairs = edges.ndim == 2 and edges.shape[1] == 2 and edges.dtype.kind in "iu"
+    return edges.astype(np.int64) if pairs else None
+
+
+def relay_count(info: Mapping[str, Any], steiner_points: Sized) -> int | None:
+    """Return how many of the last Steiner points are relays; None where that cannot be."""
+    relays = as_whole(info.get("relays", 0))
+    return relays if relays is not None and 0 <= relays <= len(steiner_points) else None
 
 
 def _is_empty(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and not value
-
-
-def _real(data: Mapping[str, Any], field: str, name: str) -> float:
-    value = as_real(data[field])
-    if value is None or not math.isfinite(value):
-        raise FormatError(f"{name}: {field!r} must be a finite number, got {shown(data[field])}")
-    return value
-
-
-def _typed(data: Mapping[str, Any], field: str, kind: type, name: str) -> Any:
-    if not isinstance(data[field], kind):
-        raise FormatError(f"{name}: {field!r} must be a {kind.__name__}, got {shown(data[field])}")
-    return data[field]
-
-
-def _method(data: Mapping[str, Any], name: str) -> str:
-    method = str(_typed(data, "method", str, name))
-    if not method.isprintable():  # it becomes the title of pictures
-        raise FormatError(f"{name}: 'method' must be printable text, got {shown(method)}")
-    return method
-
-
-def _one_of(data: Mapping[str, Any], field: str, choices: tuple[Any, ...], name: str) -> Any:
-    if data[field] not in choices:
-        raise FormatError(
-            f"{name}: {field!r} must be one of {', '.join(choices)}, got {shown(data[field])}"
-        )
-    return data[field]
 
 
 def _plain(value: Any, where: str) -> Any:

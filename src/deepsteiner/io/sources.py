@@ -10,24 +10,24 @@ import reprlib
 import stat
 import sys
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from ..core.errors import FormatError
+from ..core.errors import FormatError, OptionError
 from .atomic import atomic_write
 
 PathOrStream = str | os.PathLike[str] | IO[Any]
 
-# What is packed, piped or a device says nothing true about its size, and may have no end.
+# Packed files, pipes and devices do not say truly how much they hold, and may have no end.
 LARGEST_UNPACKED = 1 << 30
 _PIECE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The whole content of a file, with the name that error messages call it by."""
+    """The whole content of a file, and the name that error messages give it."""
 
     name: str
     suffix: str
@@ -47,24 +47,31 @@ class Source:
             text = text.replace("\r\n", "\n").replace("\r", "\n")
         return text
 
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Yield the lines that are not blank, stripped, with their numbers from 1."""
+        for number, line in enumerate(io.StringIO(self.text()), 1):
+            if stripped := line.strip():
+                yield number, stripped
+
+    def at(self, number: int) -> str:
+        """Return the name that error messages give a line."""
+        return f"{self.name}, line {number}"
+
 
 def read_source(path: PathOrStream) -> Source:
     """Read a path (`-` is standard input) or an open stream; .gz is unpacked on the way.
 
     Packed files, pipes, devices and streams are read up to `LARGEST_UNPACKED` bytes.
     """
-    if hasattr(path, "read"):
-        name = getattr(path, "name", None)
-        source = _from_stream(path, name if isinstance(name, str) else "the stream")
-    elif isinstance(path, (str, os.PathLike)):
-        if os.fspath(path) == "-":
-            if sys.stdin is None:
-                raise FormatError("standard input is closed")
-            source = _from_stream(sys.stdin, "standard input")
-        else:
-            source = _from_path(Path(path))
+    place = _resolved(path, sys.stdin, "input")
+    if isinstance(place, Path):
+        source = _from_path(place)
     else:
-        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+        name = "standard input" if place is sys.stdin else getattr(place, "name", None)
+        name = name if isinstance(name, str) else "the stream"
+        with _unreadable(name):
+            # Bytes where possible: npy and npz also arrive through pipes.
+            source = Source(name, "", _read_pieces(getattr(place, "buffer", place), name))
     if source.data[:2] == b"\x1f\x8b":
         source = _unzipped(source)
     if not source.data.strip():
@@ -74,18 +81,12 @@ def read_source(path: PathOrStream) -> Source:
 
 def write_target(path: PathOrStream, content: str | bytes) -> None:
     """Write to a path (atomically), to standard output (`-`) or to an open stream."""
-    if hasattr(path, "write"):
-        _to_stream(path, content)
-    elif isinstance(path, (str, os.PathLike)):
-        if os.fspath(path) == "-":
-            if sys.stdout is None:
-                raise FormatError("standard output is closed")
-            _to_stream(sys.stdout, content)
-            return
-        with atomic_write(path, "wb") as stream:
-            stream.write(content.encode() if isinstance(content, str) else content)
-    else:
-        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+    place = _resolved(path, sys.stdout, "output")
+    if not isinstance(place, Path):
+        _to_stream(place, content)
+        return
+    with atomic_write(place, "wb") as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
 
 
 def suffix_of(path: PathOrStream) -> str:
@@ -95,8 +96,28 @@ def suffix_of(path: PathOrStream) -> str:
     return Path(path).suffix.lower().removeprefix(".")
 
 
+def format_to_write(path: PathOrStream, format: str | None, formats: Sequence[str]) -> str:
+    """Return the format to write, by its name or else by the suffix of the path."""
+    if format is not None:
+        return known_format(format, formats)
+    suffix = suffix_of(path)
+    if suffix not in formats:
+        raise FormatError(
+            f"{'the stream' if hasattr(path, 'write') else path}: no known suffix to choose the "
+            f"format by; give format= one of {', '.join(formats)}"
+        )
+    return suffix
+
+
+def known_format(format: str, formats: Sequence[str]) -> str:
+    """Return the name of a format, or refuse an unknown one."""
+    if format not in formats:
+        raise OptionError(f"format must be one of {', '.join(formats)}, got {format!r}")
+    return format
+
+
 def shorten(text: str) -> str:
-    """Return text in quotes as it may stand in an error sentence."""
+    """Return text in quotes, short enough for an error message."""
     return repr(text if len(text) <= 40 else text[:37] + "...")
 
 
@@ -109,56 +130,64 @@ def too_large(name: str) -> FormatError:
 
 
 def shown(value: Any) -> str:
-    """Return any value, however long or deep, as it may stand in an error sentence."""
+    """Return any value, however long or deep, as text short enough for an error message."""
     if isinstance(value, str):
         return shorten(value)
     try:
         text = reprlib.repr(value)
-    except Exception:  # as of an integer with too many digits
+    except Exception:  # such as an integer with too many digits
         return f"a value of type {type(value).__name__}"
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 @contextlib.contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what only an outsized content causes into a sentence."""
+    """Turn the errors that only oversized content causes into one sentence."""
     try:
         yield
     except RecursionError:
         raise FormatError(f"{name}: lists or objects are nested too deep") from None
     except MemoryError:
-        raise FormatError(f"{name} needs more memory than there is") from None
+        raise FormatError(f"{name} needs more memory than this machine has") from None
 
 
-def _from_stream(stream: Any, name: str) -> Source:
-    # Bytes where they can be had: npy and npz also arrive through pipes.
+def _resolved(path: PathOrStream, standard: Any, word: str) -> Any:
+    """Return the Path, or the open stream, that a caller means; `-` is a standard one."""
+    if isinstance(path, (str, os.PathLike)):
+        if os.fspath(path) != "-":
+            return Path(path)
+        path = standard
+        if path is None:
+            raise FormatError(f"standard {word} is closed")
+    if not hasattr(path, "read" if word == "input" else "write"):
+        raise FormatError(f"expected a path or an open file, got {type(path).__name__}")
+    return path
+
+
+@contextlib.contextmanager
+def _unreadable(name: str) -> Iterator[None]:
+    """Say in one sentence why a file or a stream cannot be read."""
     try:
-        return Source(name, "", _read_pieces(getattr(stream, "buffer", stream), name))
+        yield
+    except FormatError:
+        raise
+    except FileNotFoundError:
+        raise FormatError(f"{name} does not exist") from None
+    except IsADirectoryError:
+        raise FormatError(f"{name} is a folder; expected a file") from None
+    except MemoryError:
+        raise FormatError(f"{name} does not fit into memory") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(name, error) from None
+        reason = getattr(error, "strerror", None) or error
+        raise FormatError(f"{name} cannot be read: {reason}") from None
 
 
 def _from_path(path: Path) -> Source:
-    suffixes = path.name.lower().removesuffix(".gz")
-    try:
-        with open(path, "rb") as stream:
-            plain = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
-            data = stream.read() if plain else _read_pieces(stream, str(path))
-    except FileNotFoundError:
-        raise FormatError(f"{path} does not exist") from None
-    except IsADirectoryError:
-        raise FormatError(f"{path} is a folder; expected a file") from None
-    except MemoryError:
-        raise FormatError(f"{path} is larger than the memory") from None
-    except (OSError, ValueError) as error:
-        raise _unreadable(str(path), error) from None
-    return Source(str(path), Path(suffixes).suffix.removeprefix("."), data)
-
-
-def _unreadable(name: str, error: Exception) -> FormatError:
-    if isinstance(error, FormatError):
-        return error
-    return FormatError(f"{name} cannot be read: {getattr(error, 'strerror', None) or error}")
+    with _unreadable(str(path)), open(path, "rb") as stream:
+        plain = stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+        data = stream.read() if plain else _read_pieces(stream, str(path))
+    unpacked = path.name.lower().removesuffix(".gz")
+    return Source(str(path), suffix_of(unpacked), data)
 
 
 def _unzipped(source: Source) -> Source:
@@ -167,11 +196,11 @@ def _unzipped(source: Source) -> Source:
             data = _read_pieces(stream, source.name)
     except (OSError, EOFError, zlib.error):
         raise FormatError(f"{source.name} is a damaged or truncated gzip file") from None
-    return Source(source.name, source.suffix, data)
+    return replace(source, data=data)
 
 
 def _read_pieces(stream: Any, name: str) -> bytes:
-    """Return all that a stream of bytes or of text holds, unless that is too much."""
+    """Return everything that a stream of bytes or text holds, unless it is too much."""
     content = io.BytesIO()
     while piece := stream.read(_PIECE):
         if not isinstance(piece, (str, bytes)):

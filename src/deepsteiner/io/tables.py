@@ -9,50 +9,42 @@ from __future__ import annotations
 
 import csv
 import io
-import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from ..core.errors import FormatError, PointsError
-from ..core.geo import LONLAT, GeoPoints, check_lonlat
+from ..core.errors import FormatError
+from ..core.geo import LONLAT
 from ..core.points import LARGEST_COORDINATE, FloatArray
-from .sources import Source, shorten
-
-PLANE_NAMES = (("x", "y"), ("easting", "northing"), ("east", "north"))
-LONLAT_NAMES = (
-    ("lon", "lat"),
-    ("longitude", "latitude"),
-    ("lng", "lat"),
-    ("long", "lat"),
-)
+from .sources import Source
+from .text import Position, coordinate_names, expected, in_system, parse_number, read_position
 
 
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    separator: str | None
-    columns: tuple[int, int] | None
-    header_line: int
-    crs: str | None
+class _Layout(NamedTuple):
+    """How the rows are to be read: what is between cells, and which two are the coordinates."""
+
+    separator: str | None = None  # None is any white space
+    columns: tuple[int, int] | None = None  # None where there are two columns without known names
+    header_line: int = 0
+    crs: str | None = None
     width: int = 2  # columns that the header names
 
 
 def read_table(source: Source) -> list[FloatArray]:
     """Read one instance from a text table."""
-    text = source.text()
-    layout = _layout(text, source.name)
-    points = _read_fast(text, layout)
+    layout = _layout(source)
+    points = _read_fast(source.text(), layout)
     if points is None:
-        points = _read_rows(text, layout, source.name)
-    if layout.crs is None:
-        return [points]
-    if layout.crs == LONLAT:
-        check_lonlat(points, source.name)
-    return [GeoPoints(points, layout.crs)]
+        rows = [
+            _row(line, layout, source.at(number))
+            for number, line in source.lines()
+            if number > layout.header_line and not line.startswith("#")
+        ]
+        points = np.array(rows).reshape(-1, 2)
+    return [in_system(points, layout.crs, source.name)]
 
 
-def write_table(points: FloatArray, separator: str, *, header: bool) -> str:
+def write_table(points: FloatArray, separator: str, header: bool = True) -> str:
     """Return the points as a text table that `read_table` reads back bit for bit."""
     crs = getattr(points, "crs", None)
     names = ("lon", "lat") if crs == LONLAT else ("x", "y")
@@ -65,64 +57,66 @@ def write_table(points: FloatArray, separator: str, *, header: bool) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _layout(text: str, name: str) -> _Layout:
+def _layout(source: Source) -> _Layout:
     crs = None
-    header: tuple[int, list[str], str | None] | None = None
-    for number, line in enumerate(io.StringIO(text), 1):
-        stripped = line.strip()
-        if stripped.startswith("#"):
-            label, _, value = stripped.lstrip("# ").partition(":")
+    header: tuple[int, str] | None = None
+    for number, line in source.lines():
+        if line.startswith("#"):
+            label, _, value = line.lstrip("# ").partition(":")
             if label.strip().lower() == "crs" and value.strip():
                 crs = value.strip()
             continue
-        if not stripped:
-            continue
         if header is not None:
-            return _named_layout(header, stripped, crs, name)
-        separator = next((mark for mark in "\t;," if mark in stripped), None)
-        cells = _cells(stripped, separator, name, number)
-        if any(_number(cell) is not None for cell in cells):
-            # Aligned columns may have several tabs between them.
-            separator = None if separator == "\t" else separator
-            return _Layout(separator, None, 0, crs)
-        header = (number, cells, separator)
-    if header is not None:
-        found = shorten(" ".join(header[1]))
-        raise FormatError(f"{name}, line {header[0]}: expected two numbers (x and y), got {found}")
-    raise FormatError(f"{name} holds no points; expected one x y pair a line")
+            return _named_layout(*header, line, crs, source)
+        separator = _separator(line)
+        if any(
+            parse_number(cell) is not None for cell in _cells(line, separator, source.at(number))
+        ):
+            return _Layout(_spaced(separator), crs=crs)
+        header = number, line
+    if header is None:
+        raise FormatError(f"{source.name} holds no points; expected one x y pair a line")
+    raise expected(source.at(header[0]), "two numbers (x and y)", header[1])
 
 
 def _named_layout(
-    header: tuple[int, list[str], str | None], first_row: str, crs: str | None, name: str
+    number: int, header: str, first_row: str, crs: str | None, source: Source
 ) -> _Layout:
-    number, cells, separator = header
-    names = [cell.lower() for cell in cells]
-    for pairs, default in ((PLANE_NAMES, crs), (LONLAT_NAMES, crs or LONLAT)):
-        for first, second in pairs:
-            if first in names and second in names:
-                for twice in (first, second):
-                    if names.count(twice) > 1:
-                        raise FormatError(f"{name}, line {number}: two columns named {twice!r}")
-                columns = (names.index(first), names.index(second))
-                return _Layout(separator, columns, number, default, len(names))
+    where = source.at(number)
+    separator = _separator(header)
+    names = [cell.lower() for cell in _cells(header, separator, where)]
+    named = coordinate_names(names)
+    if named is not None:
+        first, second, system = named
+        for name in (first, second):
+            if names.count(name) > 1:
+                raise FormatError(f"{where}: two columns named {name!r}")
+        columns = names.index(first), names.index(second)
+        return _Layout(separator, columns, number, crs or system, len(names))
     if len(names) != 2:
         raise FormatError(
-            f"{name}, line {number}: expected two columns, or a header that names x and y or lon "
-            f"and lat, got {_columns(len(names))}"
+            f"{where}: expected two columns, or a header that names x and y or lon and lat, "
+            f"got {_columns(len(names))}"
         )
-    if separator is None:
-        separator = next((mark for mark in ";," if mark in first_row), None)
-    return _Layout(None if separator == "\t" else separator, None, number, crs)
+    return _Layout(_spaced(separator or _separator(first_row)), None, number, crs)
+
+
+def _separator(line: str) -> str | None:
+    return next((mark for mark in "\t;," if mark in line), None)
+
+
+def _spaced(separator: str | None) -> str | None:
+    """Return the separator of rows without known names: columns may be aligned by several tabs."""
+    return None if separator == "\t" else separator
 
 
 def _read_fast(text: str, layout: _Layout) -> FloatArray | None:
-    """Return the points where numpy's reader takes them all; otherwise the slow way decides."""
+    """Return the points if numpy's reader accepts every row, else None."""
     if layout.columns is not None and _has_wide_rows(text, layout):
-        return None  # numpy would not mind
+        return None  # numpy would ignore the surplus columns
     try:
         array = np.loadtxt(
             io.StringIO(text),
-            dtype=np.float64,
             delimiter=layout.separator,
             skiprows=layout.header_line,
             usecols=layout.columns,
@@ -142,77 +136,33 @@ def _has_wide_rows(text: str, layout: _Layout) -> bool:
     return any(line.count(layout.separator) >= layout.width for line in io.StringIO(text))
 
 
-def _read_rows(text: str, layout: _Layout, name: str) -> FloatArray:
-    rows = [
-        _row(line, layout, name, number) for number, line in _data_lines(text, layout.header_line)
-    ]
-    return np.array(rows, dtype=np.float64).reshape(-1, 2)
-
-
-def _data_lines(text: str, header_line: int) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(io.StringIO(text), 1):
-        stripped = line.strip()
-        if number > header_line and stripped and not stripped.startswith("#"):
-            yield number, stripped
-
-
-def _row(line: str, layout: _Layout, name: str, number: int) -> tuple[float, float]:
-    cells = _cells(line, layout.separator, name, number)
+def _row(line: str, layout: _Layout, where: str) -> Position:
+    bare = _cells(line.partition("#")[0].strip(), layout.separator, where)
     if layout.columns is None:
-        if "#" in line:
-            cells = _cells(line.partition("#")[0].strip(), layout.separator, name, number)
-        if len(cells) != 2:
-            raise FormatError(
-                f"{name}, line {number}: expected two numbers (x and y), got {_columns(len(cells))}"
-            )
-        pair = cells
-    else:
-        if len(cells) <= max(layout.columns):
-            raise FormatError(
-                f"{name}, line {number}: expected at least {max(layout.columns) + 1} columns as "
-                f"the header names, got {_columns(len(cells))}"
-            )
-        if len(cells) > layout.width:  # a decimal comma, or row names without a header
-            bare = _cells(line.partition("#")[0].strip(), layout.separator, name, number)
-            if any(bare[layout.width :]):
-                raise FormatError(
-                    f"{name}, line {number}: expected {_columns(layout.width)} as the header "
-                    f"names, got {len(bare)}"
-                )
-        pair = [cells[column].partition("#")[0].strip() for column in layout.columns]
-    where = f"{name}, line {number}"
-    return finite_number(pair[0], where), finite_number(pair[1], where)
-
-
-def finite_number(cell: str, where: str) -> float:
-    """Return a coordinate from its text, or say what stands there instead."""
-    value = _number(cell)
-    if value is None:
-        raise FormatError(f"{where}: expected a number, got {shorten(cell)}")
-    if not math.isfinite(value):
-        raise PointsError(f"{where}: coordinates must be finite, got {shorten(cell)}")
-    if abs(value) > LARGEST_COORDINATE:
-        raise PointsError(
-            f"{where}: coordinates must be at most {LARGEST_COORDINATE:g} in size, "
-            f"got {shorten(cell)}"
+        if len(bare) != 2:
+            raise FormatError(f"{where}: expected two numbers (x and y), got {_columns(len(bare))}")
+        return read_position(bare, where)
+    cells = _cells(line, layout.separator, where)
+    least = max(layout.columns) + 1
+    if len(cells) < least:
+        raise FormatError(
+            f"{where}: expected at least {least} columns as the header names, "
+            f"got {_columns(len(cells))}"
         )
-    return value
+    if any(bare[layout.width :]):  # a decimal comma, or row names without a header
+        raise FormatError(
+            f"{where}: expected {_columns(layout.width)} as the header names, got {len(bare)}"
+        )
+    return read_position([cells[i].partition("#")[0].strip() for i in layout.columns], where)
 
 
-def _number(cell: str) -> float | None:
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
-
-
-def _cells(line: str, separator: str | None, name: str, number: int) -> list[str]:
+def _cells(line: str, separator: str | None, where: str) -> list[str]:
     if separator is None:
         return line.split()
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=separator))]
     except csv.Error:
-        raise FormatError(f"{name}, line {number}: expected a row of numbers") from None
+        raise FormatError(f"{where}: expected a row of numbers") from None
 
 
 def _columns(count: int) -> str:

@@ -13,8 +13,6 @@ from .. import INTERRUPTED
 from ..watch import new_bar
 
 if TYPE_CHECKING:
-    from rich.progress import Progress as Bar
-
     from ...benchmark.rows import Row
     from ...benchmark.runner import Task
 
@@ -122,26 +120,22 @@ class RowsBar:
 
     def __init__(self, total: int, *, quiet: bool, skipped: str = "already there") -> None:
         self.total, self.done = total, 0
-        self._skipped = skipped
-        self._quiet = quiet
-        self._bar: Bar | None = None
+        self._skipped, self._quiet = skipped, quiet
+        self._draws = sys.stderr.isatty() and not quiet
+        self._bar = new_bar(disable=not self._draws)
+        self._rows = self._bar.add_task("rows", total=total)
+        self._row = self._bar.add_task("", total=None)
 
     def __enter__(self) -> RowsBar:
-        if sys.stderr.isatty() and not self._quiet:
-            self._bar = new_bar()
-            self._rows = self._bar.add_task("rows", total=self.total)
-            self._row = self._bar.add_task("", total=None)
-            self._bar.start()
+        self._bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._bar is not None:
-            self._bar.stop()
+        self._bar.stop()
 
     def report(self, phase: str, done: int, total: int) -> bool:
-        """Show how far the row at work is."""
-        if self._bar is not None:
-            self._bar.update(self._row, description=phase, completed=done, total=total or None)
+        """Show the progress of the current row."""
+        self._bar.update(self._row, description=phase, completed=done, total=total or None)
         return True
 
     def on_row(self, task: Task, row: Row | None) -> None:
@@ -149,11 +143,9 @@ class RowsBar:
         from ...benchmark.job import row_line
 
         self.done += 1
-        if self._quiet:
-            return
+        self._bar.update(self._rows, completed=self.done)
         line = f"[{self.done}/{self.total}] {row_line(task, row, self._skipped)}"
-        if self._bar is None:
-            print(line, file=sys.stderr, flush=True)
-        else:
-            self._bar.update(self._rows, completed=self.done)
+        if self._draws:
             self._bar.console.print(line, markup=False, highlight=False)
+        elif not self._quiet:
+            print(line, file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ import typer
 from ...core.errors import FormatError, MissingDependencyError, OptionError
 from ...core.solution import Solution
 from .. import INTERRUPTED
-from ..reports import seconds
+from ..reports import print_table, seconds
 from ..watch import Watch
 
 # Enough to compile or load all kernels that more points would use, so that the times shown are
@@ -37,7 +37,9 @@ def demo(
     """
     if n < 3:
         raise OptionError(f"--n must be at least 3, got {n}")
-    _make_folder(output)
+    if output.exists() and not output.is_dir():
+        raise FormatError(f"{output} is a file; expected a folder for the pictures")
+    output.mkdir(parents=True, exist_ok=True)
     with Watch(quiet=quiet) as watch:
         solutions = _solve_all(n, seed, time_limit, watch)
     if solutions:
@@ -47,12 +49,6 @@ def demo(
             print(f"Pictures: {', '.join(str(path) for path in paths)}")
     if watch.stopped:
         raise typer.Exit(INTERRUPTED)
-
-
-def _make_folder(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise FormatError(f"{folder} is a file; expected a folder for the pictures")
-    folder.mkdir(parents=True, exist_ok=True)
 
 
 def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solution]:
@@ -77,15 +73,13 @@ def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solut
 
 
 def _draw(solutions: list[Solution], folder: Path) -> list[Path]:
-    from ...io.atomic import atomic_write
-    from ...viz.plot import compare, save_figure
+    from ...io.solution_files import write_picture
+    from ...viz.plot import compare
 
-    titles = [_title(solution, solutions) for solution in solutions]
-    figure = compare(solutions, titles=titles)
+    figure = compare(solutions, titles=[_title(solution, solutions) for solution in solutions])
     paths = [folder / "demo.png", folder / "demo.svg"]
     for path in paths:
-        with atomic_write(path, "wb") as stream:
-            save_figure(figure, stream, format=path.suffix[1:])
+        write_picture(figure, path, path.suffix[1:])
     return paths
 
 
@@ -98,32 +92,17 @@ def _title(solution: Solution, solutions: list[Solution]) -> str:
 
 
 def _saving(solution: Solution, solutions: list[Solution]) -> float:
-    """Return how much shorter than the spanning tree a solution is, in percent of it."""
+    """Return by how many percent a solution is shorter than the spanning tree."""
     spanning = next(other for other in solutions if other.method == "mst")
     return 100 * (1 - solution.length / spanning.length)
 
 
 def _print_table(solutions: list[Solution], n: int, seed: int) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
     proven = any(solution.status == "optimal" for solution in solutions)
     best = min(solution.length for solution in solutions)
-    table = Table(
-        title=f"{n} uniform points, seed {seed}", title_justify="left", box=box.SIMPLE_HEAD
-    )
-    table.add_column("method")
-    columns = (
-        "length",
-        "Steiner points",
-        "saved on mst",
-        "over optimum" if proven else "over best",
-    )
-    for name in (*columns, "time"):
-        table.add_column(name, justify="right")
-    for solution in solutions:
-        table.add_row(
+    excess = "over optimum" if proven else "over best"
+    rows = [
+        (
             solution.method,
             f"{solution.length:.6f}",
             str(len(solution.steiner_points)),
@@ -131,4 +110,7 @@ def _print_table(solutions: list[Solution], n: int, seed: int) -> None:
             f"{100 * (solution.length / best - 1):.3f} %",
             seconds(solution.runtime),
         )
-    Console(highlight=False).print(table)
+        for solution in solutions
+    ]
+    headings = ("method", "length", "Steiner points", "saved on mst", excess, "time")
+    print_table(headings, rows, title=f"{n} uniform points, seed {seed}")

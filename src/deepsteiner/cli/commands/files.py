@@ -1,8 +1,7 @@
-"""`deepsteiner convert` and `deepsteiner plot`: files of points or solutions to other forms."""
+"""`deepsteiner convert` and `deepsteiner plot`: points or solutions in another form."""
 
 from __future__ import annotations
 
-import io
 from typing import Annotated
 
 import typer
@@ -17,7 +16,7 @@ from ..targets import (
     Target,
     check_target,
     write_points,
-    write_solution,
+    write_solutions,
 )
 
 FormatOption = Annotated[
@@ -58,7 +57,7 @@ def convert(
     found = read_points_or_solution(source, source_format, points_only=points_only)
     if isinstance(found, Solution):
         _expect_format(target, SOLUTION_FORMATS, "a solution")
-        write_solution(found, target)
+        write_solutions([found], target)
         words = "1 solution"
     else:
         _expect_format(target, POINT_FORMATS, "points")
@@ -86,17 +85,15 @@ def plot(
       deepsteiner plot tree.json -O tree.png
       deepsteiner plot cities.csv -O cities.pdf
     """
-    from ...io.sources import write_target
-    from ...viz.plot import figure_of, plot_points, save_figure
+    from ...io.solution_files import write_picture
+    from ...viz.plot import figure_of, plot_points
 
     target = check_target(output, PICTURE_FORMATS, format=format, stdout_format="png")
     found = read_points_or_solution(source, source_format)
     if not isinstance(found, Solution) and len(found) > 1:
         raise FormatError(f"{source} holds {len(found)} instances; plot draws a file with one")
-    picture = io.BytesIO()
     drawn = found if isinstance(found, Solution) else figure_of(plot_points(found[0]))
-    save_figure(drawn, picture, format=target.format)
-    write_target(target.path, picture.getvalue())
+    write_picture(drawn, target.path, target.format)
     if not (quiet or target.is_stdout):
         print(f"{target.path}: drawn")
 

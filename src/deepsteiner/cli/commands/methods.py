@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..reports import print_table
 from .solve import complete_method
 
 if TYPE_CHECKING:
@@ -37,39 +38,26 @@ def methods(
 
         print(json.dumps([asdict(info) for info in found]))
     elif name is None:
-        _print_table(found)
+        rows = [(info.name, info.summary, info.guarantee) for info in found]
+        print_table(("method", "what it does", "guarantee"), rows)
+        print("Options of one: deepsteiner methods NAME")
     else:
         _print_one(found[0])
-
-
-def _print_table(infos: list[MethodInfo]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("method", no_wrap=True, style="bold")
-    table.add_column("what it does", ratio=3)
-    table.add_column("guarantee", ratio=2)
-    for info in infos:
-        table.add_row(info.name, info.summary, info.guarantee)
-    Console(highlight=False).print(table)
-    print("Options of one: deepsteiner methods NAME")
 
 
 def _print_one(info: MethodInfo) -> None:
     from rich.console import Console
     from rich.padding import Padding
 
-    console = Console(highlight=False)
-    console.print(f"{info.name}: {info.summary}", markup=False)
-    console.print(f"guarantee: {info.guarantee}", markup=False)
+    console = Console(highlight=False, markup=False)
+    console.print(f"{info.name}: {info.summary}")
+    console.print(f"guarantee: {info.guarantee}")
     if info.needs:
-        console.print(f"needs: {', '.join(info.needs)}", markup=False)
-    console.print(f"devices: {', '.join(info.devices)}", markup=False)
-    console.print("options, as -o name=value:" if info.options else "no options", markup=False)
+        console.print(f"needs: {', '.join(info.needs)}")
+    console.print(f"devices: {', '.join(info.devices)}")
+    console.print("options, as -o name=value:" if info.options else "no options")
     for option in info.options:
-        console.print(f"  {option.name}={option.default}  ({_accepted(option)})", markup=False)
+        console.print(f"  {option.name}={option.default}  ({_accepted(option)})")
         console.print(Padding(option.help, (0, 0, 0, 6)))
 
 
@@ -81,12 +69,12 @@ def _accepted(option: OptionInfo) -> str:
         from ...core.models import fitting_models
 
         return f"{' | '.join(fitting_models(option.models))} | a folder"
-    return option.type + _range(option.minimum, option.maximum)
-
-
-def _range(low: float | None, high: float | None) -> str:
-    if low is not None and high is not None:
-        return f" from {low:g} to {high:g}"
-    if low is not None:
-        return f", at least {low:g}"
-    return "" if high is None else f", at most {high:g}"
+    match option.minimum, option.maximum:
+        case None, None:
+            return option.type
+        case low, None:
+            return f"{option.type}, at least {low:g}"
+        case None, high:
+            return f"{option.type}, at most {high:g}"
+        case low, high:
+            return f"{option.type} from {low:g} to {high:g}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +10,7 @@ import typer
 
 from ...core.errors import FormatError, OptionError
 from ...core.models import CARD, DESCRIPTIONS, SHIPPED, Kind, kind_of, shipped_models
+from ..reports import print_table
 
 models = typer.Typer(
     help="List the trained models, or show one.",
@@ -39,7 +39,17 @@ def list_models(
     if as_json:
         print(json.dumps({name: {"method": _method(kinds[name]), **found[name]} for name in found}))
     else:
-        _print_table([(name, kinds[name], facts) for name, facts in found.items()])
+        headings = ("model", "method", "candidates", "network", "trained on", "gap")
+        rows = [
+            (name, _method(kinds[name]) or "-", *_cells(kinds[name], facts))
+            for name, facts in found.items()
+        ]
+        print_table(headings, rows)
+        print(
+            "A method takes its models with -o model=NAME; trainings can start from the one "
+            "without."
+        )
+        print("The card of one: deepsteiner models show NAME")
 
 
 @models.command("show")
@@ -75,51 +85,22 @@ def _description(folder: Path, kind: Kind) -> dict[str, Any]:
     return content
 
 
-def _print_table(rows: list[tuple[str, Kind, dict[str, Any]]]) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
-    table.add_column("model", no_wrap=True, style="bold")
-    for heading in ("method", "candidates", "network", "trained on", "gap"):
-        table.add_column(heading)
-    for name, kind, facts in rows:
-        table.add_row(name, _method(kind) or "-", *CELLS[kind](facts))
-    Console(highlight=False).print(table)
-    print("A method takes its models with -o model=NAME; trainings can start from the one without.")
-    print("The card of one: deepsteiner models show NAME")
-
-
-def _policy_cells(facts: dict[str, Any]) -> tuple[str, ...]:
+def _cells(kind: Kind, facts: dict[str, Any]) -> tuple[str, ...]:
+    """Return the candidates, the network, the training data and the gap of a model, in words."""
+    sizes = facts.get("network", {})
+    parts = (str(sizes.get(part, "?")) for part in ("layers", "dim", "norm", "inputs"))
+    network = "{} x {}, {}, {}".format(*parts)
+    if kind == "neural":
+        network = f"{facts.get('rounds', '?')} rounds x {facts.get('width', '?')}"
+        return "-", network, f"{facts.get('instances', '?')} trees", "-"
+    if kind == "tour":
+        tour = facts.get("training", {}).get("config", {}).get("tour", {})
+        return "-", network, f"tours of {tour.get('n', '?')}", "-"
     data = facts.get("config", {}).get("data", {})
     gap = facts.get("results", {}).get("gap")
     return (
         str(facts.get("candidates", {}).get("kind", "-")),
-        _network(facts),
+        network,
         str(data.get("path") or data.get("name") or "-"),
         "-" if gap is None else f"{gap:.3f} %",
     )
-
-
-def _tour_cells(facts: dict[str, Any]) -> tuple[str, ...]:
-    tour = facts.get("training", {}).get("config", {}).get("tour", {})
-    return "-", _network(facts), f"tours of {tour.get('n', '?')}", "-"
-
-
-def _neural_cells(facts: dict[str, Any]) -> tuple[str, ...]:
-    network = f"{facts.get('rounds', '?')} rounds x {facts.get('width', '?')}"
-    return "-", network, f"{facts.get('instances', '?')} trees", "-"
-
-
-def _network(facts: dict[str, Any]) -> str:
-    network = facts.get("network", {})
-    parts = (network.get(part, "?") for part in ("layers", "dim", "norm", "inputs"))
-    return "{} x {}, {}, {}".format(*parts)
-
-
-CELLS: dict[Kind, Callable[[dict[str, Any]], tuple[str, ...]]] = {
-    "neural": _neural_cells,
-    "policy": _policy_cells,
-    "tour": _tour_cells,
-}

@@ -13,17 +13,10 @@ from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
 from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
 from ..solving import Solved, finished, prepare
-from ..targets import (
-    SOLUTION_FORMATS,
-    Target,
-    check_target,
-    solution_line,
-    write_lines,
-    write_solution,
-)
+from ..targets import SOLUTION_FORMATS, Target, check_target, write_solutions
 from ..watch import Watch, say
 
-# Instances of a dataset that are solved where nobody says how many.
+# How many instances of a dataset are solved unless --count says otherwise.
 DEFAULT_COUNT = 100
 
 # The panels of the help page.
@@ -33,7 +26,7 @@ _output = partial(typer.Option, rich_help_panel="Output")
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Return the methods whose names begin so, for the shell's completion."""
+    """Return the methods whose names begin like this, for the shell's completion."""
     from ...registry import MODULES
 
     return [name for name in MODULES if name.startswith(incomplete)]
@@ -127,7 +120,7 @@ def solve(
         job = prepare(instances, method, options, common, workers, watch, **asked)
         try:
             job.run()
-        finally:  # whatever ended it, what is finished is kept
+        finally:  # however it ended, finished instances are kept
             if target is not None and not target.is_stdout:
                 watch.begin_writing()
             solved = finished(job, instances)
@@ -190,7 +183,7 @@ def _target_for(target: Target | None, count: int) -> Target | None:
 
 
 def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:
-    """Write what was solved of `count` instances; where that is not all, say how much it is."""
+    """Write the solutions; if some of the `count` instances are missing, say how many are there."""
     solutions = [solution for _, solution in solved]
     if count > 1:
         # Each line says which instance it solves.
@@ -198,12 +191,10 @@ def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> 
             replace(solution, info={**solution.info, "instance": instance.name})
             for instance, solution in solved
         ]
-    if target is not None and count == 1:
-        write_solution(solutions[0], target)
-    elif target is not None:
-        write_lines(map(solution_line, solutions), target)
+    if target is not None:
+        write_solutions(solutions, target)
     if as_json:
-        write_lines(map(solution_line, solutions), Target("-", "jsonl"))
+        write_solutions(solutions, Target("-", "jsonl"))
     if len(solved) < count:
         written = "" if target is None or target.is_stdout else f", written to {target.path}"
         say(f"{len(solved):,} of {count:,} instances finished{written}")

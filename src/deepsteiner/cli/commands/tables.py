@@ -77,18 +77,15 @@ def tables(
 
 
 def _format(format: str | None, output: str) -> str:
-    if format is not None:
-        if format not in FORMATS:
-            raise OptionError(f"--format must be one of {', '.join(FORMATS)}, got {format!r}")
-        return format
-    if output == "-":
-        return "terminal"
     suffix = Path(output).suffix.lower()
-    if suffix not in SUFFIXES:
+    chosen = format or ("terminal" if output == "-" else SUFFIXES.get(suffix))
+    if chosen is None:
         raise FormatError(
             f"{output}: expected a suffix among {', '.join(SUFFIXES)}, or --format, got {suffix!r}"
         )
-    return SUFFIXES[suffix]
+    if chosen not in FORMATS:
+        raise OptionError(f"--format must be one of {', '.join(FORMATS)}, got {chosen!r}")
+    return chosen
 
 
 def _rendered(

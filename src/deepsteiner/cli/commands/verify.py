@@ -61,20 +61,13 @@ def verify(
 
 def read_tree(file: str) -> Mapping[str, Any]:
     """Return the fields of a tree file as they stand there; nothing is checked yet."""
-    from ...io.json_points import parse_json
-    from ...io.solution_csv import MARK, dict_from_csv
-    from ...io.solution_geojson import dict_from_geojson
+    from ...io.solution_files import tree_fields
     from ...io.sources import read_source
 
     source = read_source(file)
-    text = source.text()
-    if text.startswith(f"# {MARK}"):
-        return dict_from_csv(text, source.name)
-    value = parse_json(text, source.name) if text.lstrip().startswith("{") else None
-    if isinstance(value, dict) and value.get("type") == "FeatureCollection":
-        value = dict_from_geojson(value, source.name)
-    if isinstance(value, dict) and "points" in value and "terminals" not in value:
-        value = {**value, "terminals": value["points"]}
-    if not isinstance(value, dict) or "terminals" not in value or "edges" not in value:
+    fields = tree_fields(source) or {}
+    if "points" in fields:
+        fields = {"terminals": fields["points"], **fields}
+    if not {"terminals", "edges"} <= set(fields):
         raise FormatError(f"{source.name}: expected a tree with 'terminals' and 'edges'")
-    return value
+    return fields

@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench-quick clean neural-model
+.PHONY: demo test test-all lint format bench-quick clean neural-model
 
 demo: $(VENV)/.installed
 	$(BIN)/deepsteiner demo
@@ -11,6 +11,10 @@ demo: $(VENV)/.installed
 test: $(VENV)/.installed $(VENV)/.browser lint
 	$(BIN)/python tests/warm_kernels.py
 	$(BIN)/python -m pytest -n 2 -q
+
+# And what is too heavy for every change.
+test-all: test
+	$(BIN)/python -m pytest -q -m heavy
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

@@ -35,18 +35,8 @@ from deepsteiner.core.coincident import COINCIDENT
 from deepsteiner.core.points import Frame, Problem
 from deepsteiner.geometry.relaxation import relax
 
-HEURISTICS = (
-    "mst",
-    "rand1",
-    "rand2",
-    "smith",
-    "thompson",
-    "dreyer",
-    "bereta",
-    "greedy",
-    "local",
-    "neural",
-)
+# Every method but those that prove, or that need trained models of the size of the instance.
+HEURISTICS = tuple(name for name in ds.methods() if name not in ("auto", "exact", "policy"))
 # What rounding explains, relative to the length. Proofs are claimed to no more digits.
 ROUNDING = 1e-9
 LIMIT = 20.0

@@ -12,6 +12,7 @@ choices come from this table.
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from common import print_provenance, print_table
 from yardstick.cases import instances
 
 import deepsteiner as ds
+from deepsteiner.solvers.search import ENUMERATORS, SCORES
 
 KINDS = ("uniform", "clustered", "board", "jittered", "lattice")
 SIZES = {300: 6, 1000: 4, 5000: 2, 20_000: 1}
@@ -41,7 +43,9 @@ def settings(n: int) -> Iterator[tuple[str, str, dict[str, str]]]:
             options = {"effort": effort, "pieces": "any"}
             yield f"neural {effort}, any piece", "neural", options
     for effort in ("fast", "default"):
-        for listed, score in (("grown", "hand"), ("closed", "network"), ("grown", "network")):
+        for listed, score in itertools.product(ENUMERATORS, SCORES):
+            if (listed, score) == ("closed", "hand"):
+                continue  # that is `local` itself
             options = {"effort": effort, "enumerate": listed, "score": score}
             yield f"{score} on {listed}, {effort}", "local", options
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import deepsteiner as ds
+
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
 
@@ -61,6 +63,11 @@ def test_readme_commands(tmp_path):
             run, shell=True, cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, (line, done.stderr)
+
+
+def test_readme_has_a_row_for_every_method():
+    rows = re.findall(r"^\| (`[^|]*`) \|", README, flags=re.MULTILINE)
+    assert [name for name in ds.methods() if not any(f"`{name}`" in row for row in rows)] == []
 
 
 def test_readme_shows_the_two_commands():

@@ -247,12 +247,14 @@ def test_wheel_works_in_a_bare_environment(wheel, tmp_path):
     (Path(site) / "lent.pth").write_text("\n".join(lent))
     points = tmp_path / "points.csv"
     points.write_text("x,y\n0,0\n1,0\n0.5,1\n")
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [str(python.parent / "deepsteiner"), "solve", str(points), "-m", "greedy", "--json"],
         capture_output=True,
         text=True,
         check=True,
         cwd=tmp_path,
+        env=bare,
     )
     assert json.loads(done.stdout)["length"] == pytest.approx(1.866025403784)
     where = subprocess.run(
@@ -261,6 +263,7 @@ def test_wheel_works_in_a_bare_environment(wheel, tmp_path):
         text=True,
         check=True,
         cwd=tmp_path,
+        env=bare,
     )
     assert where.stdout.startswith(str(tmp_path))
     assert (Path(site) / "deepsteiner" / "py.typed").exists()

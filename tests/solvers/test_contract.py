@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
+import sys
+import types
 from dataclasses import fields
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import deepsteiner as ds
+from deepsteiner import registry
 from deepsteiner.core.errors import InternalError, OptionError, PointsError, UnknownMethodError
 from deepsteiner.core.options import parse
 from deepsteiner.registry import get_method
@@ -243,3 +248,37 @@ def test_bad_workers():
 def test_project_to_needs_crs():
     with pytest.raises(OptionError, match="project_to needs crs"):
         ds.solve(POINTS, project_to="EPSG:32633")
+
+
+@pytest.fixture
+def plain(monkeypatch):
+    """The method that CONTRIBUTING shows, registered as it says."""
+    text = (Path(__file__).resolve().parents[2] / "CONTRIBUTING.md").read_text()
+    found = re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    assert found
+    module = types.ModuleType("deepsteiner.solvers.plain")
+    module.__package__ = "deepsteiner.solvers"
+    code = re.sub(r"^   ", "", found[1], flags=re.MULTILINE)
+    exec(compile(code, "CONTRIBUTING.md", "exec"), vars(module))
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    assert f'`"plain": "{module.__name__}"`' in text
+    monkeypatch.setattr(registry, "MODULES", {**registry.MODULES, "plain": module.__name__})
+    return "plain"
+
+
+@pytest.mark.parametrize(
+    "promise",
+    [
+        test_returns_a_valid_tree_over_the_input,
+        test_progress_is_reported_and_can_stop,
+        test_a_limit_of_zero_still_gives_a_valid_tree,
+        test_trace_is_json,
+        test_duplicates_are_merged_or_refused,
+        test_unknown_options_list_the_valid_ones,
+        test_every_method_and_option_is_described,
+    ],
+    ids=lambda promise: promise.__name__.removeprefix("test_"),
+)
+def test_the_example_in_contributing_keeps_the_promises(plain, promise):
+    assert plain in ds.methods()
+    promise(plain)

@@ -64,7 +64,7 @@ def test_threads_give_the_same_trees_in_the_same_order():
 
 
 def test_a_fault_in_a_thread_is_the_callers(monkeypatch):
-    from deepsteiner.solvers import greedy
+    from deepsteiner.solvers.textbook import greedy
 
     def fail(*_):
         raise TreeError("a thread's")

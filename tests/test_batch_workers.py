@@ -18,7 +18,7 @@ import worker_items
 from deepsteiner import batch as batch_module
 from deepsteiner.core.errors import OptionError, PointsError, WorkerError
 from deepsteiner.run.parts import part_of_solutions
-from deepsteiner.solvers import greedy
+from deepsteiner.solvers.textbook import greedy
 
 RNG = np.random.default_rng(8)
 KERNEL_SIZE = greedy.BATCH_LIMIT  # larger instances go one by one

@@ -65,7 +65,7 @@ class TestFaultsAreFound:
         assert "wrong proof" in self.kinds()
 
     def test_an_exception(self, monkeypatch):
-        from deepsteiner.solvers import smith
+        from deepsteiner.solvers.textbook import smith
 
         monkeypatch.setattr(smith, "solve", lambda run, options: 1 / 0)
         assert self.kinds() == {"exception"}

@@ -7,7 +7,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.errors import PointsError
-from deepsteiner.solvers import mst
+from deepsteiner.solvers.textbook import mst
 
 # More points than the batch kernel of the spanning tree takes.
 MANY = mst.BATCH_LIMIT + 100

@@ -16,7 +16,8 @@ from deepsteiner.core import device as devices
 from deepsteiner.core.errors import MissingDependencyError, OptionError
 from deepsteiner.core.options import EffortName, describe, option, parse
 from deepsteiner.core.scalars import as_real, as_truth, as_whole
-from deepsteiner.solvers import auto, mst
+from deepsteiner.solvers import auto
+from deepsteiner.solvers.textbook import mst
 from deepsteiner.viz.svg import solution_svg
 
 POINTS = np.random.default_rng(5).random((12, 2))

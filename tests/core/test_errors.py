@@ -13,7 +13,7 @@ import deepsteiner as ds
 from deepsteiner import cli
 from deepsteiner.core import errors as definitions
 from deepsteiner.run.method import Tree
-from deepsteiner.solvers import greedy, mst
+from deepsteiner.solvers.textbook import greedy, mst
 
 PARENTS = {
     "DeepSteinerError": Exception,
@@ -177,7 +177,8 @@ def test_the_command_line_exits_with_2_where_the_input_is_to_blame(
 
 def test_the_exit_code_reaches_the_shell(points_file):
     code = (
-        "import sys; from deepsteiner.solvers import mst; from deepsteiner.cli import main; "
+        "import sys; from deepsteiner.solvers.textbook import mst; "
+        "from deepsteiner.cli import main; "
         "mst.solve = lambda run, options: 1 / 0; "
         f"sys.argv = ['deepsteiner', 'solve', {points_file!r}, '-m', 'mst', '-q']; main()"
     )

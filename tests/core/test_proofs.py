@@ -78,14 +78,14 @@ def test_a_wrong_proof_of_the_small_kernel_goes_to_the_large_one():
     points = np.random.default_rng(1).uniform(-1, 1, (2, 9, 2))
     small = solver._Small(points)
     small.solve(0, 2)
-    assert small.proven.all()
-    for one, length in zip(points, small.lengths, strict=True):
+    assert small.claims.proven.all()
+    for one, length in zip(points, small.claims.lengths, strict=True):
         assert length <= witness_length(one, minimum_spanning_tree(one))
 
 
 @withdraws
 def test_a_bound_above_the_length_is_withdrawn_whatever_the_method(monkeypatch, caplog):
-    from deepsteiner.solvers import mst
+    from deepsteiner.solvers.textbook import mst
 
     right = mst.solve
     monkeypatch.setattr(

@@ -105,7 +105,7 @@ def test_greedy_ends_where_points_coincide_or_nearly(near):
 
 @pytest.mark.parametrize("candidates", ["mst", "knn", "all", "grid"])
 def test_greedy_in_slices_is_greedy_at_once(monkeypatch, candidates):
-    from deepsteiner.solvers import greedy
+    from deepsteiner.solvers.textbook import greedy
 
     points = POINTS[:16]
     whole = ds.solve(points, "greedy", candidates=candidates)

@@ -161,7 +161,7 @@ def test_smith_against_its_rule_in_python(n):
 def test_smith_beyond_the_small_triangulation(monkeypatch):
     points = np.random.default_rng(0).random((200, 2))
     own = ds.solve(points, "smith").length
-    monkeypatch.setattr("deepsteiner.solvers.smith.BATCH_LIMIT", 100)
+    monkeypatch.setattr("deepsteiner.solvers.textbook.smith.BATCH_LIMIT", 100)
     assert ds.solve(points, "smith").length == pytest.approx(own, rel=1e-12)
 
 
@@ -323,7 +323,7 @@ def test_dreyer_growth_against_relaxing_everything(n):
 def test_dreyer_loses_little_by_trying_near_edges_only(monkeypatch):
     points = np.random.default_rng(3).random((120, 2))
     everything = ds.solve(points, "dreyer").length
-    monkeypatch.setattr("deepsteiner.solvers.dreyer.BATCH_LIMIT", 10)
+    monkeypatch.setattr("deepsteiner.solvers.textbook.dreyer.BATCH_LIMIT", 10)
     assert ds.solve(points, "dreyer").length == pytest.approx(everything, rel=2e-3)
 
 

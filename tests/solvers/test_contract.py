@@ -61,7 +61,7 @@ def test_returns_a_valid_tree_over_the_input(method):
 )
 def test_a_wrong_tree_never_leaves_a_solver(monkeypatch, steiner, edges, fault):
     from deepsteiner.run.method import Tree
-    from deepsteiner.solvers import mst
+    from deepsteiner.solvers.textbook import mst
 
     spots = np.array(steiner, dtype=np.float64).reshape(-1, 2)
     monkeypatch.setattr(mst, "solve", lambda run, options: Tree(spots, np.array(edges)))

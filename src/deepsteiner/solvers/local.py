@@ -19,7 +19,9 @@ True
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -55,6 +57,10 @@ EFFORTS: dict[EffortName, Select] = {
 }
 
 
+def _in_words(parts: Mapping[str, tuple[str, Any]]) -> str:
+    return "; ".join(f"{name}: {words}" for name, (words, _) in parts.items())
+
+
 @dataclass(frozen=True)
 class Options:
     """Local's options."""
@@ -65,13 +71,9 @@ class Options:
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
     enumerate: str = option(
-        "closed",
-        "the list: small trees by closed formulas, or grown from partial trees",
-        choices=ENUMERATORS,
+        "closed", f"what is listed: {_in_words(ENUMERATORS)}", choices=ENUMERATORS
     )
-    score: str = option(
-        "hand", "what trees are worth: what they save, or that and a network", choices=SCORES
-    )
+    score: str = option("hand", f"what trees are worth: {_in_words(SCORES)}", choices=SCORES)
 
 
 INFO = MethodInfo(
@@ -100,7 +102,7 @@ def solve(run: Run, options: Options) -> Tree:
 def pipeline(options: Options) -> Pipeline:
     """Return the search that the options describe."""
     effort = options.effort
-    listed, scored = ENUMERATORS[options.enumerate](effort), SCORES[options.score](effort)
+    listed, scored = ENUMERATORS[options.enumerate][1](effort), SCORES[options.score][1](effort)
     return Pipeline(listed, scored, EFFORTS[effort])
 
 

@@ -104,15 +104,21 @@ class Pipeline:
     select: Select
 
 
-# Enumerators and scores by the names that `local` knows them under, made for an effort. A new one
-# is a class in a module of its own and a line here.
-ENUMERATORS: Mapping[str, Callable[[EffortName], Enumerate]] = {
-    "closed": lambda effort: ClosedForms(4 if effort == "fast" else 5),
-    "grown": lambda effort: Grown(5 if effort == "fast" else 6),
+# Enumerators and scores by the names that `local` knows them under: what they do, in words for its
+# help, and how they are made for an effort. A new one is a class in a module of its own and a line.
+ENUMERATORS: Mapping[str, tuple[str, Callable[[EffortName], Enumerate]]] = {
+    "closed": (
+        "small trees by closed formulas",
+        lambda effort: ClosedForms(4 if effort == "fast" else 5),
+    ),
+    "grown": (
+        "trees grown from partial trees",
+        lambda effort: Grown(5 if effort == "fast" else 6),
+    ),
 }
-SCORES: Mapping[str, Callable[[EffortName], Score]] = {
-    "hand": lambda effort: HandScore(),
-    "network": NetworkScore.shipped,
+SCORES: Mapping[str, tuple[str, Callable[[EffortName], Score]]] = {
+    "hand": ("what a tree saves", lambda effort: HandScore()),
+    "network": ("that, and what a network says", NetworkScore.shipped),
 }
 
 

@@ -20,7 +20,8 @@ from deepsteiner.fst.select.exact import (
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
 from deepsteiner.fst.select.exact.subtour_kernels import Inequalities
-from deepsteiner.fst.select.hypergraph import Budget, Rows
+from deepsteiner.fst.select.hypergraph import Budget, Claims, Rows
+from deepsteiner.run.method import TreeRows
 from list_twins import (
     Sets,
     best_trees,
@@ -405,11 +406,11 @@ def test_spans_of_small_instances_are_solved_one_by_one():
     points = 2.0 * rng.random((6, 7, 2)) - 1.0
     points[3] = np.round(2 * points[3]) / 4 + 0.01 * np.arange(7)[:, None]
     counts, proven = np.zeros(6, np.int64), np.zeros(6, np.bool_)
-    listed, steiner = np.zeros(6, np.int64), np.full((6, 5, 2), np.nan)
-    edges = np.full((6, 11, 2), -1, np.int64)
+    listed, steiner = np.zeros(6, np.int64), np.full((6, 7, 2), np.nan)
+    edges = np.full((6, 14, 2), -1, np.int64)
     lengths = np.full(6, np.nan)
-    arrays = (points, counts, steiner, edges, lengths, proven, listed)
-    small_solve_kernels.solve_span(*arrays, 1, 5)
+    rows, claims = TreeRows(counts, steiner, edges), Claims(lengths, proven, listed)
+    small_solve_kernels.solve_span(points, rows, claims, 1, 5)
     assert proven.tolist() == [False, True, True, True, True, False]
     for b in range(1, 5):
         trees = generate(points[b])

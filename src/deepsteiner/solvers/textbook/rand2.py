@@ -22,11 +22,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.options import describe, option
-from ..core.trees import tree_length
-from ..geometry.candidates import CandidateOptions
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import points_of, solve_rows
+from ...core.options import describe, option
+from ...core.trees import tree_length
+from ...geometry.candidates import CandidateOptions
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import points_of, solve_rows
 from .greedy import BATCH_LIMIT, begin_work, check_size, grids_of, rules_of, step_record
 
 
@@ -52,8 +52,8 @@ __all__ = ["BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
 
 def solve(run: Run, options: Options) -> Tree:
     """Run Algorithm 1 with random choices on one instance."""
-    from ..geometry.random_kernels import new_state
-    from .kernels.rand_kernels import random_step
+    from ...geometry.random_kernels import new_state
+    from ..kernels.rand_kernels import random_step
 
     n = len(run.points)
     check_size(n, options, INFO.name)
@@ -75,7 +75,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels.rand_kernels import rand2_batch
+    from ..kernels.rand_kernels import rand2_batch
 
     rules, grids = rules_of(options), grids_of(batch, options)
     call = (rand2_batch, batch.seeds, grids, rules, options.keep_worsening)

@@ -26,12 +26,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.options import describe, option
-from ..core.points import FloatArray, Frame
-from ..core.trees import tree_length
-from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import solve_rows
+from ...core.options import describe, option
+from ...core.points import FloatArray, Frame
+from ...core.trees import tree_length
+from ...geometry.spanning_trees import monitored_spanning_tree
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import solve_rows
 
 BATCH_LIMIT = 500
 
@@ -61,7 +61,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Add random points to one instance and span them all."""
-    from .kernels.rand_kernels import random_extension, shrink
+    from ..kernels.rand_kernels import random_extension, shrink
 
     run.monitor.report("random points")
     box, normal = _where(run.points, run.frame, options), options.distribution == "normal"
@@ -80,7 +80,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels.rand_kernels import rand1_batch
+    from ..kernels.rand_kernels import rand1_batch
 
     numbers = range(len(batch.points))
     boxes = [_where(batch.points[b], batch.frame(b), options) for b in numbers]

@@ -32,14 +32,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.options import describe, option
-from ..core.points import FloatArray, IntArray
-from ..core.trees import tree_length
-from ..geometry.spanning_trees import monitored_spanning_tree
-from ..geometry.triangulation import triangulate
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..run.watch import Stopped, Watch
-from .batches import points_of, refine_in_pieces, refined, solve_rows
+from ...core.options import describe, option
+from ...core.points import FloatArray, IntArray
+from ...core.trees import tree_length
+from ...geometry.spanning_trees import monitored_spanning_tree
+from ...geometry.triangulation import triangulate
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ...run.watch import Stopped, Watch
+from ..batches import points_of, refine_in_pieces, refined, solve_rows
 
 BATCH_LIMIT = 256
 
@@ -63,7 +63,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Run the heuristic on one instance."""
-    from .kernels.smith_kernels import choose, concatenate, list_trees
+    from ..kernels.smith_kernels import choose, concatenate, list_trees
 
     n = len(run.points)
     run.monitor.report("spanning tree", 0, 3)
@@ -88,7 +88,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels import smith_kernels as kernels
+    from ..kernels import smith_kernels as kernels
 
     trees = solve_rows(batch.points, kernels.solve_batch)
     return refined(batch.points, trees) if options.refine else trees
@@ -101,7 +101,7 @@ def triangulation(points: FloatArray, watch: Watch | None = None) -> tuple[IntAr
     """
     n = len(points)
     if n <= BATCH_LIMIT:
-        from ..geometry.gift_wrapping_kernels import triangulate as wrap
+        from ...geometry.gift_wrapping_kernels import triangulate as wrap
 
         triangles, neighbours = wrap(points)
         return triangles, neighbours

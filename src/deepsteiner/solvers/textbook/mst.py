@@ -22,9 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..core.options import NoOptions as Options
-from ..core.trees import tree_length
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ...core.options import NoOptions as Options
+from ...core.trees import tree_length
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 
 INFO = MethodInfo(
     name="mst",
@@ -39,7 +39,7 @@ __all__ = ["BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
 
 def solve(run: Run, options: Options) -> Tree:
     """Return the minimum spanning tree of the points (see monitored_spanning_tree for limits)."""
-    from ..geometry.spanning_trees import monitored_spanning_tree
+    from ...geometry.spanning_trees import monitored_spanning_tree
 
     edges = monitored_spanning_tree(run.points, run.monitor)
     length = tree_length(run.points, edges)
@@ -51,7 +51,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Return the spanning trees of many instances of one size."""
-    from ..geometry.spanning_trees import mst_batch
+    from ...geometry.spanning_trees import mst_batch
 
     edges = mst_batch(batch.points).reshape(-1, 2)
     return BatchTrees(np.empty((0, 2)), np.zeros(len(batch.points) + 1, dtype=np.int64), edges)

@@ -40,12 +40,12 @@ from typing import Literal
 
 import numpy as np
 
-from ..core.options import describe, option
-from ..core.points import FloatArray, IntArray
-from ..core.trees import tree_length
-from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import points_of, refine_in_pieces, refined, solve_rows
+from ...core.options import describe, option
+from ...core.points import FloatArray, IntArray
+from ...core.trees import tree_length
+from ...geometry.spanning_trees import monitored_spanning_tree
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import points_of, refine_in_pieces, refined, solve_rows
 
 BATCH_LIMIT = 128
 _NEAREST = 10
@@ -89,16 +89,16 @@ def solve(run: Run, options: Options) -> Tree:
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
     if options.variant == "incremental":
-        from .kernels.dreyer_kernels import grow_batch as kernel
+        from ..kernels.dreyer_kernels import grow_batch as kernel
     else:
-        from .kernels.dreyer_insertion_kernels import insert_batch as kernel
+        from ..kernels.dreyer_insertion_kernels import insert_batch as kernel
     return refined(batch.points, solve_rows(batch.points, kernel))
 
 
 def _joined(run: Run, edges: IntArray) -> tuple[FloatArray, IntArray]:
     """Join terminals one by one; those that a limit leaves out hang on their spanning-tree edge."""
-    from .kernels.dreyer_kernels import begin, grow
-    from .kernels.walk_kernels import breadth_first
+    from ..kernels.dreyer_kernels import begin, grow
+    from ..kernels.walk_kernels import breadth_first
 
     n = len(run.points)
     walk = breadth_first(edges)
@@ -131,8 +131,8 @@ def _joined(run: Run, edges: IntArray) -> tuple[FloatArray, IntArray]:
 
 def _inserted(run: Run, edges: IntArray) -> tuple[FloatArray, IntArray]:
     """Insert Steiner points along the spanning tree's edges."""
-    from .kernels.dreyer_insertion_kernels import insert_along, longest_first
-    from .kernels.slot_kernels import edges_of, slots_of
+    from ..kernels.dreyer_insertion_kernels import insert_along, longest_first
+    from ..kernels.slot_kernels import edges_of, slots_of
 
     n = len(run.points)
     edges = longest_first(run.points, edges)

@@ -29,17 +29,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import PointsError
-from ..core.options import describe, option
-from ..core.points import FloatArray, Frame, IntArray
-from ..core.trees import tree_length
-from ..geometry.candidates import KINDS, CandidateOptions, grid_box, grid_points
-from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import points_of, refine_in_pieces, refined, solve_rows
+from ...core.errors import PointsError
+from ...core.options import describe, option
+from ...core.points import FloatArray, Frame, IntArray
+from ...core.trees import tree_length
+from ...geometry.candidates import KINDS, CandidateOptions, grid_box, grid_points
+from ...geometry.spanning_trees import monitored_spanning_tree
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import points_of, refine_in_pieces, refined, solve_rows
 
 if TYPE_CHECKING:
-    from .kernels.greedy_kernels import Rules, Work
+    from ..kernels.greedy_kernels import Rules, Work
 
 # A step looks at every edge (mst), every point pair (knn), or tries every candidate (grid, all),
 # so the time grows with n^2 to n^4; beyond these sizes it is minutes.
@@ -69,7 +69,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Run greedy on one instance, step by step."""
-    from .kernels import greedy_kernels as kernels
+    from ..kernels import greedy_kernels as kernels
 
     n = len(run.points)
     check_size(n, options, INFO.name)
@@ -97,7 +97,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Run greedy on many instances of one size."""
-    from .kernels import greedy_kernels as kernels
+    from ..kernels import greedy_kernels as kernels
 
     call = (kernels.solve_batch, grids_of(batch, options), rules_of(options))
     trees = solve_rows(batch.points, *call)
@@ -106,14 +106,14 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
 
 def rules_of(options: CandidateOptions) -> Rules:
     """Return which candidates there are, as kernels take it."""
-    from .kernels.greedy_kernels import Rules
+    from ..kernels.greedy_kernels import Rules
 
     return Rules(KINDS.index(options.candidates), options.k_star, options.k_neighbors)
 
 
 def begin_work(run: Run, options: CandidateOptions) -> tuple[Work, Rules]:
     """Return the spanning tree and the candidates that an instance begins with."""
-    from .kernels.greedy_kernels import begin
+    from ..kernels.greedy_kernels import begin
 
     rules = rules_of(options)
     grid = grid_of(run.points, run.frame, options)

@@ -43,10 +43,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..core.errors import PointsError
-from ..core.options import describe, option
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import SmallTrees, points_of, solve_rows
+from ...core.errors import PointsError
+from ...core.options import describe, option
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import SmallTrees, points_of, solve_rows
 
 BATCH_LIMIT = 64
 # An iteration spans all points several times over, in O(n^2): beyond, one alone takes too long.
@@ -81,7 +81,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Evolve one instance."""
-    from .kernels.bereta_kernels import begin, evolve, finish
+    from ..kernels.bereta_kernels import begin, evolve, finish
 
     n = len(run.points)
     if n > SIZE_LIMIT:
@@ -115,7 +115,7 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels import bereta_kernels as kernels
+    from ..kernels import bereta_kernels as kernels
 
     plan = kernels.Plan(options.population, options.write_back, options.iterations)
     return solve_rows(batch.points, kernels.solve_batch, batch.seeds, plan)

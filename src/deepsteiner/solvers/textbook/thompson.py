@@ -22,11 +22,11 @@ doi:10.1111/j.1469-1809.1973.tb00595.x.
 
 from __future__ import annotations
 
-from ..core.options import NoOptions as Options
-from ..core.trees import tree_length
-from ..geometry.spanning_trees import monitored_spanning_tree
-from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from .batches import points_of, refine_in_pieces, refined, solve_rows
+from ...core.options import NoOptions as Options
+from ...core.trees import tree_length
+from ...geometry.spanning_trees import monitored_spanning_tree
+from ...run.method import Batch, BatchTrees, MethodInfo, Run, Tree
+from ..batches import points_of, refine_in_pieces, refined, solve_rows
 
 INFO = MethodInfo(
     name="thompson",
@@ -45,8 +45,8 @@ _SPAN = 2_000
 
 def solve(run: Run, options: Options) -> Tree:
     """Insert, then relax, one instance."""
-    from .kernels.slot_kernels import edges_of
-    from .kernels.thompson_kernels import begin, insert_some
+    from ..kernels.slot_kernels import edges_of
+    from ..kernels.thompson_kernels import begin, insert_some
 
     n = len(run.points)
     run.monitor.report("spanning tree", 0, 1)
@@ -73,6 +73,6 @@ def solve(run: Run, options: Options) -> Tree:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Do the same to many instances of one size."""
-    from .kernels.thompson_kernels import insert_batch
+    from ..kernels.thompson_kernels import insert_batch
 
     return refined(batch.points, solve_rows(batch.points, insert_batch))

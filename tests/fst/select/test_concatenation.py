@@ -16,7 +16,7 @@ from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
 from deepsteiner.fst.select.exact.concatenation import Choice, concatenate
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
-from deepsteiner.fst.select.exact.probe_kernels import Probes, probe_everywhere
+from deepsteiner.fst.select.exact.probe_kernels import begin_probes, probe_everywhere
 from deepsteiner.fst.select.exact.prune_kernels import (
     bottleneck,
     bottleneck_forest,
@@ -162,9 +162,9 @@ def test_probes_keep_an_optimal_tree(seed: int) -> None:
     trees = random_list(seed, 24, 60, near=True)
     graph = as_graph(trees)
     n, start, _, length = graph
-    alive, forced = np.ones(len(trees), np.bool_), np.zeros(len(trees), np.bool_)
+    alive = np.ones(len(trees), np.bool_)
     forest, prices = bottleneck_forest(graph, alive, edge_order(graph)), terminal_prices(graph)
-    given = Probes(graph, forest, prices, np.inf, alive, forced, np.zeros(n, np.bool_))
+    given = begin_probes(graph, forest, prices, np.inf, alive)
     at, decided = probe_everywhere(given, 30, 200, 0, n)
     assert at == n
     assert decided > 0
@@ -183,7 +183,7 @@ def test_probes_keep_an_optimal_tree(seed: int) -> None:
     picked, _ = solve_by_frontier(piece, np.inf, ENOUGH, lambda: True)
     assert picked is not None
     assert length[keep[picked]].sum() == pytest.approx(best, rel=1e-10)
-    assert set(np.flatnonzero(forced)) <= set(keep[picked])
+    assert set(np.flatnonzero(given.forced)) <= set(keep[picked])
 
 
 @pytest.mark.parametrize("seed", range(6))

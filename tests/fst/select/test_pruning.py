@@ -267,15 +267,22 @@ def test_closing_orders(seed):
     sets, lengths = drawn(seed, n, 10)
     graph = listed(n, sets, lengths)
     at = prune_kernels.incidence(graph, np.ones(len(sets), np.bool_))
-    order = np.full(len(sets), -1)
+    closing = frontier_kernels.nothing_closed(n, at, np.ones(len(sets), np.bool_))
     works = []
     for root in range(n):
-        placed, work = frontier_kernels.closing_order(graph, at, root, len(sets), order)
+        placed, work = frontier_kernels.closing_order(graph, at, closing, root, len(sets), math.inf)
+        order = closing.order.copy()
+        frontier_kernels.reopen(graph, closing, placed, root)
         expected = plain_closing_order(n, sets, root)
         assert placed == len(sets)
         assert (order.tolist(), work) == (expected[0], pytest.approx(expected[1]))
         works.append(work)
-    best, least = frontier_kernels.best_closing_order(graph, at, 4)
+        few, _ = frontier_kernels.closing_order(graph, at, closing, root, len(sets), 0.1 * work)
+        assert 0 < few < placed
+        assert closing.order[:few].tolist() == order[:few].tolist()
+        frontier_kernels.reopen(graph, closing, few, root)
+    best, least = frontier_kernels.best_closing_order(graph, at, 4, math.inf)
+    assert frontier_kernels.best_closing_order(graph, at, 4, 0.0)[1] == math.inf
     assert sorted(best.tolist()) == list(range(len(sets)))
     assert min(works) <= least <= works[graph.terminals[0]]
     assert any(plain_closing_order(n, sets, root) == (best.tolist(), least) for root in range(n))

@@ -66,7 +66,7 @@ from .forest_kernels import (
 )
 from .swap_kernels import cut_swaps
 
-RIVALS = 2
+RIVALS = 8
 """Neighbours in merge order, on either side, that a leaf is compared with."""
 
 

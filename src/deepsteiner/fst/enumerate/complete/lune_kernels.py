@@ -15,7 +15,8 @@ import math
 import numpy as np
 
 from .arc_kernels import Arc, cross, dot, lean, norm, turn
-from .bottleneck_kernels import Complexes, Ground, Records, cells_between
+from .bottleneck_kernels import Complexes, Ground, cells_between
+from .exchange_kernels import blocked_by_one
 from .forest_kernels import (
     MASK_BITS,
     MOST_TESTED,
@@ -25,7 +26,6 @@ from .forest_kernels import (
     child_of,
     is_member,
     steiner_point,
-    trunk,
 )
 from .reach_kernels import settle
 
@@ -78,14 +78,13 @@ def nearest_member(points: Complexes, forest: Forest, branch: int, place: comple
 
 @lean
 def blocked_turn(ground: Ground, forest: Forest, branch: int, u: complex) -> float:
-    """Angle around u ruled out by the two new edges and by the length up to the Steiner point."""
+    """Angle around u ruled out by the new edges, and by exchanges of the branch or a child."""
     own = forest.branches[branch]
     radius = norm(own.centre - own.equilateral)
     s = steiner_point(own, u)
     to_left = nearest_member(ground.points, forest, own.left, s)
     to_right = nearest_member(ground.points, forest, own.right, s)
-    excess = trunk(own, u) - own.bound - min(to_left, to_right)
-    angle = (excess + TIE) / (4.0 * radius)
+    angle = blocked_by_one(ground, forest, branch, s, 2.0 * radius)
     for side in range(2):
         name, v = child_of(forest.branches, branch, side), turn(u, -1 + 2 * side)
         child = forest.branches[name]
@@ -94,6 +93,7 @@ def blocked_turn(ground: Ground, forest: Forest, branch: int, u: complex) -> flo
         rate = 2.0 * norm(own.centre - child.centre)
         child_radius = norm(child.centre - child.equilateral)
         leaf = child.size == 1
+        angle = max(angle, blocked_by_one(ground, forest, name, s, 2.0 * radius))
         if not leaf:
             nearest = to_left if side == 0 else to_right
             angle = max(angle, (edge - nearest + TIE) / (rate + 2.0 * radius))
@@ -107,14 +107,15 @@ def blocked_turn(ground: Ground, forest: Forest, branch: int, u: complex) -> flo
 
 @lean
 def blocked_inside(
-    ground: Ground, branches: Records, scratch: Scratch, branch: int, u: complex
+    ground: Ground, forest: Forest, scratch: Scratch, branch: int, u: complex
 ) -> float:
-    """Angle around u ruled out by shortcuts between any two vertices, and by inner lunes.
+    """Angle around u ruled out by shortcuts between two vertices, inner lunes and exchanges.
 
     No edge on the path between two vertices may be longer than their distance: a shortcut would
     replace it. Between terminals that splits the full tree, so ties may be dropped. A shortcut to
     a Steiner point may only hang a leaf elsewhere and must shorten the tree by more than TIE.
     """
+    branches = forest.branches
     stack, vertices, paths = scratch
     stack[0].node, stack[0].turned, stack[0].parent = branch, 0, -1
     depth, count = 1, 0
@@ -146,6 +147,7 @@ def blocked_inside(
                 if excess > 0.0:
                     angle = max(angle, excess / (longest_rate + rate + max(other, 0.0)))
             if parent > 0:
+                angle = max(angle, blocked_by_one(ground, forest, node, above.place, above.rate))
                 excess = lune_excess(ground, above.place, place, -1, node if leaf else -1) + TIE
                 if excess > 0.0:
                     angle = max(angle, excess / (edge_rate + max(rate, above.rate)))
@@ -214,7 +216,7 @@ def march(ground: Ground, forest: Forest, scratch: Scratch, row: int, arc: Arc) 
             if step <= 0.0:
                 step = blocked_turn(ground, forest, row, u)
             if step <= 0.0 and look_inside:
-                step = blocked_inside(ground, forest.branches, scratch, row, u)
+                step = blocked_inside(ground, forest, scratch, row, u)
             if step <= 0.0:
                 break
             # Turning by atan(step) < step keeps to the safe side.

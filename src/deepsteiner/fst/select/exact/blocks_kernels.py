@@ -58,11 +58,13 @@ def solve_block(graph: Hypergraph, budget: Budget, picked: Flags) -> bool:
     at = incidence(graph, np.ones(graph.length.size, np.bool_))
     # A known tree as ceiling must not lose ties to rounding.
     ceiling = greedy_tree(graph, share_order(graph), picked) * STRICT
-    order, work = best_closing_order(graph, at, ORDER_TRIES)
+    order, work = best_closing_order(graph, at, ORDER_TRIES, budget.work)
     if work > budget.work or work == np.inf:
         return False
     problem = unconstrained(graph, order)
-    progress = advance(problem, set_out(problem, at, ceiling), np.inf, budget.widest)
+    room = ceiling - problem.prices.sum()
+    progress = set_out(problem, at.first[1:] - at.first[:-1], room)
+    progress = advance(problem, progress, np.inf, budget.widest)
     if progress.record[STATUS] != DONE:
         return False
     trace_back(progress, picked)

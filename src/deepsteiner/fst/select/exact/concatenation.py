@@ -324,20 +324,14 @@ class _Concatenation:
         chosen: NDArray[np.bool_],
     ) -> None:
         """Local probes all over a piece, a few per call."""
-        from .probe_kernels import Probes, probe_everywhere
+        from .probe_kernels import begin_probes, probe_everywhere
         from .prune_kernels import bottleneck_forest, edge_order
         from .subset_kernels import terminal_prices
 
         n, graph = job.piece.n, job.piece.graph
-        given = Probes(
-            graph,
-            bottleneck_forest(graph, alive, edge_order(graph)),
-            terminal_prices(graph),
-            job.length() * STRICT,
-            alive,
-            chosen,
-            np.zeros(n, np.bool_),
-        )
+        forest = bottleneck_forest(graph, alive, edge_order(graph))
+        ceiling = job.length() * STRICT
+        given = begin_probes(graph, forest, terminal_prices(graph), ceiling, alive)
         at = 0
         while at < n:
             at, decided = probe_everywhere(
@@ -349,6 +343,7 @@ class _Concatenation:
             self.stats["probes_decided"] += int(decided)
             if not self._tick("probe", self.best_length, self.bound):
                 return
+        chosen |= given.forced
 
     @staticmethod
     def _contract(

@@ -28,11 +28,12 @@ def solve_by_frontier(
     graph = piece.graph
     picked = np.ones(graph.length.size, np.bool_)
     at = incidence(graph, picked)
-    order, work = kernels.best_closing_order(graph, at, TRIES)
+    order, work = kernels.best_closing_order(graph, at, TRIES, budget.work)
     if work > budget.work or work == np.inf:
         return None, False
     problem = kernels.unconstrained(graph, order)
-    progress = kernels.set_out(problem, at, ceiling * STRICT)
+    room = ceiling * STRICT - problem.prices.sum()
+    progress = kernels.set_out(problem, np.diff(at.first), room)
     while True:
         progress = kernels.advance(problem, progress, SLICE, budget.widest)
         status = progress.record[kernels.STATUS]

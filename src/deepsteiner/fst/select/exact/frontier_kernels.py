@@ -41,6 +41,7 @@ FIELDS = 6
 THIN_FROM = 48  # layers smaller than this are not worth a dominance pass
 THIN_GROWTH = 1.8  # and neither are layers that grew less than this since the last one
 LAYER_GROWTH = 2.2  # by what a layer is expected to grow with each terminal of the frontier
+CLEARLY = 1e6  # an order whose work is so many times what is allowed is given up
 ROOM = 256  # partitions of the first layer, and half as many slots of the smallest table
 
 
@@ -51,6 +52,7 @@ class Problem(NamedTuple):
     order: the FSTs to decide, in this order.
     forced: FSTs that must be taken.
     forest: bottleneck distances, against which every FST that is taken must hold its own.
+    names: the terminals' numbers in the forest.
     prices: what each terminal costs at least; those of terminals not yet met bound the rest.
     """
 
@@ -58,6 +60,7 @@ class Problem(NamedTuple):
     order: Ints
     forced: Flags
     forest: Bottlenecks
+    names: Ints
     prices: Floats
 
 
@@ -85,34 +88,71 @@ class Progress(NamedTuple):
     before: Ints
 
 
+class Closing(NamedTuple):
+    """What closing orders are made with; it is left as it was found.
+
+    placed: FSTs that are in the order, or shall never be.
+    undecided: for every terminal, how many of its FSTs are not.
+    touched: terminals met.
+    marks, clock: the terminals that were counted since the clock, a single entry, last advanced.
+    frontier: terminals that were met and have undecided FSTs.
+    order: the FSTs, in order.
+    """
+
+    placed: Flags
+    undecided: Ints
+    touched: Flags
+    marks: Ints
+    clock: Ints
+    frontier: Ints
+    order: Ints
+
+
+@njit(cache=True)
+def nothing_closed(n: int, at: Rows, alive: Flags) -> Closing:
+    """The start of closing orders; ``at`` is the incidence of the FSTs that are alive."""
+    return Closing(
+        ~alive, at.first[1:] - at.first[:-1], np.zeros(n, np.bool_), np.zeros(n, np.int64),
+        np.zeros(1, np.int64), np.empty(n, np.int64), np.empty(alive.size, np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def reopen(graph: Hypergraph, closing: Closing, count: int, root: int) -> None:
+    """Take back an order of ``count`` FSTs from a root."""
+    closing.touched[root] = False
+    for k in range(count):
+        f = closing.order[k]
+        closing.placed[f] = False
+        for i in range(graph.start[f], graph.start[f + 1]):
+            closing.undecided[graph.terminals[i]] += 1
+            closing.touched[graph.terminals[i]] = False
+
+
 @njit(cache=True)
 def closing_order(
-    graph: Hypergraph, at: Rows, root: int, most: int, order: Ints
+    graph: Hypergraph, at: Rows, closing: Closing, root: int, most: int, limit: float
 ) -> tuple[int, float]:
     """Order FSTs by closing, again and again, the terminal that widens the frontier least.
 
-    ``at`` is the incidence of the list. Fills ``order`` until about ``most`` FSTs are placed;
-    returns how many and an estimate of the work (partitions met on the way).
+    ``at`` is the incidence of the list. Ends when about ``most`` FSTs are placed or the estimate of
+    the work (partitions met on the way) is above the limit; returns both numbers. `reopen` before
+    the next order.
     """
-    n, start, terminals, _ = graph
+    start, terminals = graph.start, graph.terminals
     first, lists = at
-    placed = np.zeros(start.size - 1, np.bool_)
-    touched = np.zeros(n, np.bool_)
-    undecided = first[1:] - first[:-1]
-    mark = np.zeros(n, np.int64)
-    clock = 0
-    frontier = np.empty(n, np.int64)
+    placed, undecided, touched, marks, clock, frontier, order = closing
     width = 1
     frontier[0] = root
     touched[root] = True
     count = 0
     work = 0.0
-    while width > 0 and count < most:
+    while width > 0 and count < most and work <= limit:
         pick = 0
         least = 1 << 60
         for k in range(width):
             v = frontier[k]
-            clock += 1
+            clock[0] += 1
             added = 0
             for j in range(first[v], first[v + 1]):
                 f = lists[j]
@@ -120,8 +160,8 @@ def closing_order(
                     continue
                 for i in range(start[f], start[f + 1]):
                     u = terminals[i]
-                    if not touched[u] and mark[u] != clock:
-                        mark[u] = clock
+                    if not touched[u] and marks[u] != clock[0]:
+                        marks[u] = clock[0]
                         added += 1
             score = added * 64 + undecided[v]  # of equals the one with the fewest FSTs
             if score < least:
@@ -153,24 +193,27 @@ def closing_order(
 
 
 @njit(cache=True)
-def best_closing_order(graph: Hypergraph, at: Rows, tries: int) -> tuple[Ints, float]:
+def best_closing_order(graph: Hypergraph, at: Rows, tries: int, limit: float) -> tuple[Ints, float]:
     """The cheapest of the closing orders from a few spread-out terminals, and its work.
 
-    The work is infinite when the list does not connect the terminals.
+    The work is infinite when the list does not connect the terminals, or where all are given up
+    on: what is clearly too wide, by the limit, costs time in proportion to its width.
     """
     m = graph.length.size
+    closing = nothing_closed(graph.n, at, np.ones(m, np.bool_))
     best = np.empty(m, np.int64)
     least = np.inf
     root = graph.terminals[0]
     for attempt in range(tries):
-        order = np.empty(m, np.int64)
-        placed, work = closing_order(graph, at, root, m, order)
-        if placed < m:
+        count, work = closing_order(graph, at, closing, root, m, CLEARLY * limit)
+        if count < m and work <= CLEARLY * limit:
             return best, np.inf
-        if work < least:
-            best, least = order, work
+        if count == m and work < least:
+            best[:] = closing.order
+            least = work
+        reopen(graph, closing, count, root)
         # Where an order ends is far from where it began: a good place to begin.
-        end = graph.terminals[graph.start[order[m - 1]]]
+        end = graph.terminals[graph.start[closing.order[count - 1]]]
         root = end if attempt % 2 == 0 else (root * 7 + 3) % graph.n
     return best, least
 
@@ -180,22 +223,23 @@ def unconstrained(graph: Hypergraph, order: Ints) -> Problem:
     """All FSTs of a list in an order, none of them forced."""
     forced = np.zeros(graph.length.size, np.bool_)
     forest = bottleneck_forest(graph, ~forced, edge_order(graph))
-    return Problem(graph, order, forced, forest, terminal_prices(graph))
+    return Problem(graph, order, forced, forest, np.arange(graph.n), terminal_prices(graph))
 
 
 @njit(cache=True)
-def set_out(problem: Problem, at: Rows, ceiling: float) -> Progress:
-    """Start of a run: a layer of one empty partition and an empty history."""
+def set_out(problem: Problem, left: Ints, room: float) -> Progress:
+    """Start of a run: a layer of one empty partition and an empty history.
+
+    ``left`` is the number of FSTs at every terminal, and is counted down; ``room`` is what a known
+    tree costs beyond the prices of all terminals.
+    """
     n = problem.graph.n
     record = np.zeros(FIELDS, np.int64)
     record[COUNT] = 1
-    room = np.full(1, ceiling)
-    for v in range(n):
-        room[0] -= problem.prices[v]
     layer = empty_layer(ROOM)
     layer.keys[0], layer.costs[0], layer.nodes[0] = 0, 0.0, -1
     return Progress(
-        record, room, np.full(n, -1, np.int64), at.first[1:] - at.first[:-1],
+        record, np.full(1, room), np.full(n, -1, np.int64), left,
         np.zeros(SLOTS, np.int64), np.empty((SLOTS, SLOTS)), layer,
         np.empty(4 * ROOM, np.int64), np.empty(4 * ROOM, np.int64),
     )  # fmt: skip
@@ -217,7 +261,7 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
     The own set is 0 when the slots do not suffice (nothing is changed then).
     """
     members = problem.graph.terminals[problem.graph.start[f] : problem.graph.start[f + 1]]
-    slot, near = progress.slot, progress.near
+    slot, near, names = progress.slot, progress.near, problem.names
     active = progress.record[ACTIVE]
     missing = 0
     for v in members:
@@ -240,7 +284,8 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
             slot[v] = s
             for t in range(SLOTS):
                 if active >> t & 1:
-                    near[s, t] = near[t, s] = bottleneck(problem.forest, v, progress.seated[t])
+                    other = names[progress.seated[t]]
+                    near[s, t] = near[t, s] = bottleneck(problem.forest, names[v], other)
             progress.seated[s] = v
             progress.room[0] += problem.prices[v]
             active |= 1 << s

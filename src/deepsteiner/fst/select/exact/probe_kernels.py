@@ -10,28 +10,92 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from ..hypergraph import Bottlenecks, Flags, Floats, Hypergraph
-from .frontier_kernels import COUNT, STEP, Problem, advance, closing_order, set_out
+from ..hypergraph import Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
+from .frontier_kernels import (
+    COUNT,
+    STEP,
+    Closing,
+    Problem,
+    Progress,
+    advance,
+    closing_order,
+    nothing_closed,
+    reopen,
+    set_out,
+)
 from .prune_kernels import incidence
 
 
 class Probes(NamedTuple):
     """A list and what probes know and find out about it.
 
-    graph, forest, prices: the list, its bottleneck distances and the prices of its terminals.
-    ceiling: the length of a known tree; only trees at most as long matter.
+    graph, at: the list and its incidence.
+    forest, prices: its bottleneck distances and the prices of its terminals.
+    room: what a known tree costs beyond all prices; only trees at most as long matter.
     alive: FSTs that a better tree may use; probes clear what is in none.
     forced: FSTs that every better tree uses; probes set these.
     settled: terminals well inside a region that was probed.
+    closing: what orders are made with; FSTs that are not alive count as placed.
+    number: a number for each terminal of the region being probed, -1 elsewhere.
     """
 
     graph: Hypergraph
+    at: Rows
     forest: Bottlenecks
     prices: Floats
-    ceiling: float
+    room: float
     alive: Flags
     forced: Flags
     settled: Flags
+    closing: Closing
+    number: Ints
+
+
+@njit(cache=True)
+def begin_probes(
+    graph: Hypergraph, forest: Bottlenecks, prices: Floats, ceiling: float, alive: Flags
+) -> Probes:
+    """Set out to probe the alive FSTs of a list; a tree as long as the ceiling is known."""
+    n = graph.n
+    at = incidence(graph, alive)
+    return Probes(
+        graph, at, forest, prices, ceiling - prices.sum(), alive,
+        np.zeros(alive.size, np.bool_), np.zeros(n, np.bool_),
+        nothing_closed(n, at, alive), np.full(n, -1, np.int64),
+    )  # fmt: skip
+
+
+@njit(cache=True)
+def region(probes: Probes, count: int) -> tuple[Problem, Ints]:
+    """The first FSTs of the closing order as a problem of their own, and the FSTs at each terminal.
+
+    Terminals are numbered as they are met, FSTs by their place in the order. Some FSTs of the last
+    terminals are outside.
+    """
+    graph, order, number = probes.graph, probes.closing.order, probes.number
+    start = np.zeros(count + 1, np.int64)
+    length, forced = np.empty(count), np.empty(count, np.bool_)
+    for k in range(count):
+        f = order[k]
+        start[k + 1] = start[k] + graph.start[f + 1] - graph.start[f]
+        length[k], forced[k] = graph.length[f], probes.forced[f]
+    members, names = np.empty(start[count], np.int64), np.empty(start[count], np.int64)
+    n = 0
+    for k in range(count):
+        for i in range(start[k + 1] - start[k]):
+            v = graph.terminals[graph.start[order[k]] + i]
+            if number[v] < 0:
+                number[v], names[n] = n, v
+                n += 1
+            members[start[k] + i] = number[v]
+    names = names[:n].copy()
+    for v in names:
+        number[v] = -1
+    problem = Problem(
+        Hypergraph(n, start, members, length), np.arange(count), forced, probes.forest, names,
+        probes.prices[names],
+    )  # fmt: skip
+    return problem, probes.closing.undecided[names]
 
 
 @njit(cache=True)
@@ -39,17 +103,25 @@ def probe(probes: Probes, root: int, size: int, most: int) -> int:
     """Grow a region of up to ``size`` FSTs from a terminal and decide what it can.
 
     The region ends where a layer has more than ``most`` partitions. Returns how many FSTs were
-    dropped or newly forced, -1 when nothing is at most the ceiling.
+    dropped or newly forced, -1 when nothing is at most the ceiling. The time it takes depends on
+    the region, not on the list.
     """
-    graph, alive, forced = probes.graph, probes.alive, probes.forced
-    at = incidence(graph, alive)
-    order = np.empty(graph.length.size, np.int64)
-    placed, _ = closing_order(graph, at, root, size, order)
-    problem = Problem(graph, order[:placed], forced, probes.forest, probes.prices)
-    progress = advance(problem, set_out(problem, at, probes.ceiling), np.inf, most)
-    count, steps = progress.record[COUNT], progress.record[STEP]
-    if count == 0:
+    closing = probes.closing
+    count, _ = closing_order(probes.graph, probes.at, closing, root, size, np.inf)
+    reopen(probes.graph, closing, count, root)
+    problem, left = region(probes, count)
+    progress = advance(problem, set_out(problem, left, probes.room), np.inf, most)
+    if progress.record[COUNT] == 0:
         return -1
+    probes.settled[root] = True
+    return decide(probes, problem, progress)
+
+
+@njit(cache=True)
+def decide(probes: Probes, problem: Problem, progress: Progress) -> int:
+    """Drop the FSTs that no partition of a region uses, force those that all use; how many."""
+    graph, closing = problem.graph, probes.closing
+    count, steps = progress.record[COUNT], progress.record[STEP]
     uses = np.zeros(graph.length.size, np.int64)
     for c in range(count):
         node = progress.layer.nodes[c]
@@ -58,19 +130,20 @@ def probe(probes: Probes, root: int, size: int, most: int) -> int:
             node = progress.before[node]
     decided = 0
     for k in range(steps):
-        f = order[k]
-        if uses[f] == 0:
-            alive[f] = False
+        f = closing.order[k]
+        inside = 2 * k < steps
+        for i in range(graph.start[k], graph.start[k + 1]):
+            v = graph.terminals[i]
+            if inside and progress.left[v] == 0:
+                probes.settled[problem.names[v]] = True
+            if uses[k] == 0:
+                closing.undecided[problem.names[v]] -= 1
+        if uses[k] == 0:
+            probes.alive[f], closing.placed[f] = False, True
             decided += 1
-        elif uses[f] == count and not forced[f]:
-            forced[f] = True
+        elif uses[k] == count and not probes.forced[f]:
+            probes.forced[f] = True
             decided += 1
-        if 2 * k < steps:
-            for i in range(graph.start[f], graph.start[f + 1]):
-                v = graph.terminals[i]
-                if progress.left[v] == 0:
-                    probes.settled[v] = True
-    probes.settled[root] = True
     return decided
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from deepsteiner.fst.enumerate.complete import swap_kernels
 from deepsteiner.fst.enumerate.complete.forest_kernels import Forest
 from deepsteiner.fst.enumerate.complete.generate import _Generation
+from deepsteiner.run.threads import Workers
 
 SIXTH = cmath.exp(-1j * math.pi / 3)
 LOOSE = 1e-9
@@ -57,7 +58,7 @@ class Grown:
     """A finished generation and its twin's view of it."""
 
     def __init__(self, points: np.ndarray) -> None:
-        run = _Generation(framed(points), None)
+        run = _Generation(framed(points), None, Workers(1))
         assert run.grow(None)
         self.run = run
         self.n = len(points)

@@ -14,7 +14,6 @@ import deepsteiner as ds
 from deepsteiner.core.errors import (
     MissingDependencyError,
     OptionError,
-    PointsError,
 )
 from deepsteiner.solvers.exact import STEINER_RATIO
 
@@ -236,9 +235,12 @@ def test_without_highspy(monkeypatch):
         ds.solve(POINTS, "exact", trace=True)  # a trace is one of linear programmes
 
 
-def test_too_many_points_are_refused():
-    with pytest.raises(PointsError, match="'exact' takes at most 20000 distinct points"):
-        ds.solve(np.random.default_rng(0).random((20_001, 2)), "exact")
+def test_any_number_of_points_is_taken():
+    """A limit leaves the good tree that a proof begins from."""
+    points = np.random.default_rng(0).random((30_000, 2))
+    solution = ds.solve(points, "exact", time_limit=4)
+    assert solution.status == "time_limit"
+    assert solution.validate(strict=True).length < 0.97 * ds.solve(points, "mst").length
 
 
 def test_full_trees_can_be_drawn():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..core.points import FloatArray, IntArray
+from ..core.trees import offsets
 from .select.hypergraph import Hypergraph
 
 if TYPE_CHECKING:
@@ -99,6 +101,34 @@ class FullTrees:
             np.concatenate((self.edges, links)),
         )
 
+    def including(self, steiner: FloatArray, edges: IntArray) -> tuple[FullTrees, IntArray]:
+        """Return the list with the full trees of a strict tree added, and where those stand in it.
+
+        What the list knows is not added again: equal trees would be chosen from in vain.
+        """
+        longer = self.extended(steiner, edges)
+        ours, added = np.split(_set_keys(longer), [len(self)])
+        order = np.argsort(ours, kind="stable")
+        place = np.minimum(np.searchsorted(ours[order], added), len(self) - 1)
+        known = ours[order[place]] == added
+        numbers = np.where(known, order[place], len(self) + np.cumsum(~known) - 1)
+        if known.all():
+            return self, numbers
+        keep = np.concatenate((np.ones(len(self), dtype=np.bool_), ~known))
+        return replace(longer.subset(keep), complete=self.complete, stats=self.stats), numbers
+
+    def subset(self, keep: Any) -> FullTrees:
+        """Return the flagged trees, with their links; nothing is said to be complete."""
+        sizes = np.diff(self.start)
+        return FullTrees(
+            self.points,
+            offsets(sizes[keep]),
+            self.terminals[np.repeat(keep, sizes)],
+            self.length[keep],
+            self.steiner[np.repeat(keep, sizes - 2)],
+            self.edges[np.repeat(keep, 2 * sizes - 3)],
+        )
+
     def plot(self, ax: Axes | None = None, *, chosen: Any = None) -> Axes:
         """Draw every tree thinly, and those whose numbers are `chosen` boldly; return the axes."""
         from .draw import plot_full_trees
@@ -117,3 +147,9 @@ class FullTrees:
         from .files import load_trees
 
         return load_trees(path)
+
+
+def _set_keys(trees: FullTrees) -> NDArray[np.uint64]:
+    """Return a number for every tree that equal terminal sets share, and others hardly ever do."""
+    random = np.random.default_rng(0).integers(0, 2**64, len(trees.points), dtype=np.uint64)
+    return np.add.reduceat(random[trees.terminals], trees.start[:-1])

@@ -7,10 +7,11 @@ which matters to everyone's first call, and runs as fast.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextvars import ContextVar, copy_context
 from functools import partial
@@ -20,6 +21,7 @@ from .monitor import Report
 from .watch import THREAD_NAME
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 # What a slice should take here, where it is reported when it is done, and in a thread apart, where
 # reports go on meanwhile.
@@ -29,6 +31,16 @@ POLL_SECONDS = 0.04
 AHEAD = 2
 
 _THREADS: ContextVar[int] = ContextVar("threads", default=1)
+
+
+def cores() -> int:
+    """Return how many cores this process may use; OMP_NUM_THREADS, where it is set, says so."""
+    said = os.environ.get("OMP_NUM_THREADS", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def use_threads(count: int) -> None:
@@ -111,6 +123,12 @@ class Workers:
         """Return a function that gives each thread its own copy of what `make` makes."""
         own = _Own(make)
         return lambda: own.value
+
+    def each(self, run: Callable[[T], R], items: Sequence[T]) -> list[R]:
+        """Call run(item) for every item; return the results in order."""
+        if self.threads == 1:
+            return [run(item) for item in items]
+        return list(self._pool.map(run, items))
 
     def map(
         self,

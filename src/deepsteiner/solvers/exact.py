@@ -25,12 +25,12 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import FormatError, OptionError, PointsError
+from ..core.errors import FormatError, OptionError
 from ..core.options import describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.proofs import is_contradicted, report_contradiction
@@ -40,7 +40,7 @@ from ..fst.select.hypergraph import Claims
 from ..geometry.start import start_tree
 from ..io.atomic import check_can_write
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..run.threads import share
+from ..run.threads import cores, share
 from .batches import SmallTrees
 
 if TYPE_CHECKING:
@@ -50,8 +50,11 @@ _log = logging.getLogger(__name__)
 
 # The only bound that is proven before the list of FSTs is complete (Chung and Graham 1985).
 STEINER_RATIO = 0.82416
-# Beyond this, generation alone takes hours and its first, uninterrupted step seconds.
-LARGEST_SIZE = 20_000
+# From here on a good tree is searched for first, in a small share of the time. Below, that is only
+# worth loading its kernels where a limit may end the proof.
+GOOD_START_FROM = 200
+# From here on a solve uses every core unless told otherwise.
+MANY = 2000
 # Up to here a whole solve is one kernel call, which nearly always needs no linear programme.
 BATCH_LIMIT = 20
 
@@ -71,6 +74,9 @@ class Options:
         None, "use the list of an earlier run of the same points; a proof needs one of your own"
     )
     start: Solution | None = option(None, "a Solution of the same points to begin from")
+    threads: int | None = option(
+        None, f"threads; None: one, and every core from {MANY} points on", minimum=1
+    )
 
 
 INFO = MethodInfo(
@@ -89,11 +95,6 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
     and no proof that it contradicts is handed out.
     """
     n = len(run.points)
-    if n > LARGEST_SIZE:
-        raise PointsError(
-            f"method 'exact' takes at most {LARGEST_SIZE} distinct points, got {n}; "
-            "'local' takes any number"
-        )
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         small = _Small(run.points[None])
         if run.monitor.report("kernel"):
@@ -132,6 +133,7 @@ class _Solve:
             check_can_write(self.options.save_fsts)
         if not run.monitor.report("start", 0, 0, self.length, self.bound):
             return self._finished(optimal=False)
+        self._begin_well()
         began = time.perf_counter()
         trees = self._list()
         self.info["generation"] = {**trees.stats, "seconds": time.perf_counter() - began}
@@ -144,6 +146,19 @@ class _Solve:
             return self._finished(optimal=False)
         return self._concatenate(trees)
 
+    def _begin_well(self) -> None:
+        """Find a good tree: for upper bounds, and to be returned where a limit ends the proof."""
+        from . import local
+
+        run = self.request
+        limited = np.isfinite(run.monitor.remaining())
+        if self.best.steiner.size or (len(run.points) < GOOD_START_FROM and not limited):
+            return
+        tree = local.solve(
+            replace(run, trace=None), local.Options(effort="fast", threads=self._threads())
+        )
+        self._offer(tree.steiner, tree.edges)
+
     def _list(self) -> FullTrees:
         """Generate the list of FSTs, or load the one given."""
         from ..fst.enumerate.complete.generate import generate
@@ -151,7 +166,8 @@ class _Solve:
 
         if self.options.load_fsts is None:
             limit = self.options.max_fst_size
-            return generate(self.request.points, max_size=limit, keep_going=self._go_on)
+            points, threads = self.request.points, self._threads()
+            return generate(points, max_size=limit, keep_going=self._go_on, threads=threads)
         path = self.options.load_fsts
         trees = FullTrees.load(path)
         if not np.array_equal(trees.points, self.request.points):
@@ -163,6 +179,10 @@ class _Solve:
         if trees.doubt:
             _log.warning("%s: %s", path, trees.doubt)
         return trees
+
+    def _threads(self) -> int:
+        many = len(self.request.points) >= MANY and self.options.max_work is None
+        return self.options.threads or (cores() if many else 1)
 
     def _save(self, trees: FullTrees, path: str) -> None:
         """Write the list; what goes wrong then must not cost the tree."""
@@ -185,6 +205,7 @@ class _Solve:
 
     def _concatenate(self, trees: FullTrees) -> Tree:
         from ..fst.select.exact.concatenation import concatenate
+        from ..geometry.relaxation import refine
 
         run = self.request
 
@@ -194,7 +215,11 @@ class _Solve:
             shortest = min(length, self.length)
             return run.monitor.report(phase, done, total, shortest, min(self.bound, shortest))
 
-        choice = concatenate(trees, keep_going=go_on, trace=run.trace is not None)
+        start = None
+        if self.best.steiner.size:
+            strict = refine(run.points, self.best.steiner, self.best.edges)
+            trees, start = trees.including(*strict)
+        choice = concatenate(trees, keep_going=go_on, trace=run.trace is not None, start=start)
         self.info["concatenation"] = dict(choice.stats)
         if trees.complete:
             self.bound = max(self.bound, choice.lower_bound)

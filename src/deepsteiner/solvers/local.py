@@ -18,7 +18,6 @@ True
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +30,7 @@ from ..fst.select.hypergraph import Budget
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
-from ..run.threads import share
+from ..run.threads import cores, share
 from .batches import SmallTrees
 from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
 
@@ -108,7 +107,7 @@ def pipeline(options: Options) -> Pipeline:
 
 def threads_for(asked: int | None, n: int) -> int:
     """Return how many threads a solve of n points uses."""
-    return asked or (1 if n < MANY else os.cpu_count() or 1)
+    return asked or (1 if n < MANY else cores())
 
 
 def can_batch(options: Options) -> bool:

@@ -214,14 +214,16 @@ def test_links_between_sets_against_all_pairs():
         assert store.link_cost(made.gaps, stored.forest, 0, left[0]) == 0.0
         quick = store.quick_link(made.gaps, stored.forest, 0, 1)
         assert np.isclose(between, quick, rtol=1e-14).any()
-        nearest, spanning = store.merge_members(made.gaps, stored.forest, 0, 1, stored.used)
+        closest = np.empty(N)
+        given = (made.gaps, stored.forest, closest, 0, 1, stored.used)
+        nearest, spanning = store.merge_members(*given)
         union = sorted(left + right)
         assert stored.members[stored.used : stored.used + len(union)].tolist() == union
         assert nearest == pytest.approx(between.min(), rel=1e-14)
         assert spanning == pytest.approx(spanning_length(widest, union), rel=1e-13)
         for side, near in ((left, between.min(axis=1)), (right, between.min(axis=0))):
             for t, expected in zip(side, near, strict=True):
-                assert stored.branches[t]["near"] == pytest.approx(expected, rel=1e-14)
+                assert closest[t] == pytest.approx(expected, rel=1e-14)
 
 
 def spanning_length(distance: np.ndarray, terminals: list[int]) -> float:

@@ -141,7 +141,7 @@ def test_partners_are_found_wherever_they_are(grown):
                         continue
                     pair = (one, two) if swap == 0 else (two, one)
                     arc = branch_kernels.merge(
-                        ground, forest, grown.trees, scratch.stack, *pair, grown.count, grown.used
+                        ground, forest, grown.trees, scratch, *pair, grown.count, grown.used
                     )
                     if arc.exists and lune_kernels.march(ground, forest, scratch, grown.count, arc):
                         own = forest.branches[grown.count]
@@ -247,7 +247,7 @@ def test_directions_are_dropped_for_a_reason(grown):
         if set(grown.terminals(pair[0])) & set(grown.terminals(pair[1])) or total > 6:
             continue
         alive, a, b = branch_kernels.merge(
-            grown.ground, forest, grown.trees, grown.scratch.stack, *pair, grown.count, grown.used
+            grown.ground, forest, grown.trees, grown.scratch, *pair, grown.count, grown.used
         )
         top, _ = grown.circle(-1, pair)
         for u in [cmath.exp(1j * t) for t in np.linspace(-math.pi, math.pi, 181)]:

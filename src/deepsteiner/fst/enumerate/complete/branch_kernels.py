@@ -55,6 +55,7 @@ from .forest_kernels import (
     MIN_EDGE,
     TIE,
     Forest,
+    Scratch,
     Trees,
     child_of,
     edge_vector,
@@ -131,14 +132,14 @@ def cut_rivals(points: Complexes, branches: Records, row: int, side: int, arc: A
 
 
 @lean
-def cut_below(forest: Forest, stack: Records, top: int, frame: int, arc: Arc) -> Arc:
+def cut_below(forest: Forest, scratch: Scratch, top: int, frame: int, arc: Arc) -> Arc:
     """Cut an arc by what the other side's terminals mean for the edges inside the child `top`.
 
     An edge may not be longer than the cheapest link between the terminals below it and the other
     side (the smallest `near`), a subtree not longer than that and the cost of reconnecting it.
     `frame` is the turn, in sixths, from the parent's direction to the child's.
     """
-    branches = forest.branches
+    branches, stack = forest.branches, scratch.stack
     stack[0].node, stack[0].turned = top, frame
     depth = 1
     while depth > 0:
@@ -149,7 +150,7 @@ def cut_below(forest: Forest, stack: Records, top: int, frame: int, arc: Arc) ->
             own = branches[child]
             limit = np.inf
             for position in range(own.start, own.start + own.size):
-                limit = min(limit, branches[forest.members[position]].near)
+                limit = min(limit, scratch.near[forest.members[position]])
             arc = keep_at_most(edge_vector(branches, node, child, inner), limit - TIE, arc)
             if own.size > 1:
                 limit += own.bound - TIE
@@ -189,7 +190,7 @@ def merge(
     ground: Ground,
     forest: Forest,
     trees: Trees,
-    stack: Records,
+    scratch: Scratch,
     left: int,
     right: int,
     row: int,
@@ -214,7 +215,7 @@ def merge(
             arc = cut_rivals(ground.points, branches, row, side, arc)
     if not arc.exists:
         return arc
-    between, spanning = merge_members(ground.gaps, forest, left, right, where)
+    between, spanning = merge_members(ground.gaps, forest, scratch.near, left, right, where)
     arc = keep_at_most(to_left, between - TIE, arc)
     arc = keep_at_most(to_right, between - TIE, arc)
     for side in range(2):
@@ -224,7 +225,7 @@ def merge(
         limit = branches[child].bound + between - TIE
         arc = keep_at_most(subtree_vector(branches, row, child, turned), limit, arc)
         if arc.exists:
-            arc = cut_below(forest, stack, child, turned, arc)
+            arc = cut_below(forest, scratch, child, turned, arc)
         if arc.exists:
             arc = cut_swaps(branches, row, side, arc)
     if arc.exists:

@@ -2,36 +2,56 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
 from .arc_kernels import cross, dot, lean, norm
-from .bottleneck_kernels import bottleneck, cells_between
-from .forest_kernels import MIN_EDGE, TIE, Forest, Trees, child_of, find_tree, insert_key, trunk
+from .bottleneck_kernels import Records, bottleneck, cells_between
+from .forest_kernels import (
+    MIN_EDGE,
+    TIE,
+    TREE,
+    Forest,
+    Scratch,
+    Trees,
+    child_of,
+    find_tree,
+    insert_key,
+    trunk,
+)
 from .generation_kernels import DONE, MORE, TREES_FULL, Generation
 from .rebuild_kernels import new_drawing, place_tree, tree_may_be_needed
 from .swap_kernels import is_better_swapped
 
+ROOM = 256
+"""Trees that are found before they are entered."""
 
-@njit(cache=True, error_model="numpy")
-def close_level(generation: Generation, size: int, budget: int) -> int:
-    """Close the branches of one size with later terminals into full Steiner trees."""
-    ground, forest, trees, levels, scratch = generation[:5]
-    branches, grid, progress = forest.branches, ground.grid, generation.progress[0]
-    if progress.larger == 0:
-        progress.larger = -1
-        progress.position = levels.first[size]
+
+class Closed(NamedTuple):
+    """How far a span came: the next branch, the trees found, what is left of the budget."""
+
+    position: int
+    trees: int
+    budget: int
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def close_some(
+    generation: Generation, scratch: Scratch, low: int, high: int, budget: int, found: Records
+) -> Closed:
+    """Close branches low..high with later terminals; write the full Steiner trees to `found`.
+
+    Ends early, before a branch, when the budget is spent or there is no room.
+    """
+    ground, forest, trees = generation[:3]
+    branches, grid, size = forest.branches, ground.grid, forest.branches[low].size
     drawing = new_drawing(size)
     longest = np.zeros((2 * size, 2 * size))
-    while progress.position < levels.first[size + 1]:
-        if budget <= 0:
-            return MORE
-        if progress.trees + len(ground.points) >= len(trees.items):
-            return TREES_FULL
-        branch = progress.position
-        own = branches[branch]
+    position, count, kept = low, 0, 0
+    while position < high and budget > 0 and count < len(found):
+        own = branches[position]
         radius = own.reach + own.spread
         corner = complex(radius, radius)
         box = cells_between(own.place - corner, own.place + corner, grid)
@@ -41,31 +61,67 @@ def close_level(generation: Generation, size: int, budget: int) -> int:
             for k in range(grid.cells[base + box.left], grid.cells[base + box.right]):
                 budget -= 1
                 t = grid.cells[k]
-                if t <= last:
+                if t <= last or count == len(found):
                     continue
                 length = simpson_line(own, ground.points[t], bottleneck(ground.gaps, last, t))
                 if length < 0.0:
                     continue
                 key = own.key + branches[t].key
-                known = find_tree(trees, forest, key, branch, t)
+                known = find_tree(trees, forest, key, position, t)
                 if known >= 0 and trees.items[known].length <= length:
                     continue
-                if split_cost(forest, trees, branch, t) < length + TIE:
+                if split_cost(forest, trees, position, t) < length + TIE:
                     continue
-                if is_better_swapped(branches, branch, ground.points[t]):
+                if is_better_swapped(branches, position, ground.points[t]):
                     continue
                 budget -= 10
-                total = place_tree(ground.points, forest, scratch.stack, branch, t, drawing)
-                if not tree_may_be_needed(ground, forest, branch, t, drawing, longest):
-                    continue
-                if known < 0:
-                    known = progress.trees
-                    progress.trees += 1
-                    insert_key(trees.table, key, known)
-                tree = trees.items[known]
-                tree.branch, tree.root, tree.key, tree.length = branch, t, key, total
+                place_tree(ground.points, forest, scratch.stack, position, t, drawing)
+                if tree_may_be_needed(ground, forest, position, t, drawing, longest):
+                    tree = found[count]
+                    tree.branch, tree.root, tree.key, tree.length = position, t, key, length
+                    count += 1
+        if count < len(found):
+            position += 1
+            kept = count
         budget -= 1
-        progress.position += 1
+    return Closed(position, kept, budget)
+
+
+@njit(cache=True, error_model="numpy")
+def enter_trees(generation: Generation, found: Records, count: int) -> bool:
+    """Enter trees, of each terminal set the shortest; False, and nothing done, without room."""
+    forest, trees, progress = generation.forest, generation.trees, generation.progress[0]
+    if progress.trees + count > len(trees.items):
+        return False
+    for k in range(count):
+        new = found[k]
+        known = find_tree(trees, forest, new.key, new.branch, new.root)
+        if known >= 0 and trees.items[known].length <= new.length:
+            continue
+        if known < 0:
+            known = progress.trees
+            progress.trees += 1
+            insert_key(trees.table, new.key, known)
+        trees.items[known] = new
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def close_level(generation: Generation, size: int, budget: int) -> int:
+    """Close the branches of one size with later terminals into full Steiner trees."""
+    first, progress = generation.levels.first, generation.progress[0]
+    if progress.larger == 0:
+        progress.larger = -1
+        progress.position = first[size]
+    found = np.empty(ROOM + len(generation.ground.points), TREE)
+    while progress.position < first[size + 1]:
+        if budget <= 0:
+            return MORE
+        given = (progress.position, first[size + 1], budget, found)
+        closed = close_some(generation, generation.scratch, *given)
+        if not enter_trees(generation, found, closed.trees):
+            return TREES_FULL
+        progress.position, budget = closed.position, closed.budget
     progress.larger = 0
     return DONE
 

@@ -49,7 +49,6 @@ BRANCH = np.dtype(
         ("spread", np.float64),  # how far from `place` the Steiner point can be
         ("bound", np.float64),  # cost of reconnecting the terminals in another way
         ("reach", np.float64),  # longest edge that can leave
-        ("near", np.float64),  # scratch of terminals: bottleneck distance to the other side
     ],
     align=True,
 )
@@ -88,6 +87,19 @@ class Scratch(NamedTuple):
     stack: Records  # of VISIT: branches to look at, sixths they are turned by, vertex above
     vertices: Records  # of VERTEX: where it is, how fast it moves when the branch turns
     paths: Records  # of PATH, two-dimensional: longest edge between two vertices, its rate
+    near: Floats  # of terminals: bottleneck distance to the other side of a merge
+
+
+@njit(cache=True, error_model="numpy")
+def new_scratch(n: int) -> Scratch:
+    """Room for branches of up to n terminals."""
+    vertices = 2 * MOST_TESTED
+    return Scratch(
+        np.empty(n + 1, VISIT),
+        np.empty(vertices, VERTEX),
+        np.empty((vertices, vertices), PATH),
+        np.empty(n),
+    )
 
 
 @lean
@@ -244,9 +256,9 @@ def quick_link(gaps: Floats, forest: Forest, left: int, right: int) -> float:
 
 @lean
 def merge_members(
-    gaps: Floats, forest: Forest, left: int, right: int, where: int
+    gaps: Floats, forest: Forest, near: Floats, left: int, right: int, where: int
 ) -> tuple[float, float]:
-    """Write the sorted union and, as `near`, each member's bottleneck distance to the other side.
+    """Write the sorted union and, in `near`, each member's bottleneck distance to the other side.
 
     Returns the cheapest link between the two (disjoint) sides and the length of the minimum
     spanning tree of the union under bottleneck distances.
@@ -277,7 +289,7 @@ def merge_members(
                 from_left, from_right = max(from_left, gap), gap
             if previous_left != is_left and gap < between:
                 between = gap
-        branches[t].near = from_right if is_left else from_left
+        near[t] = from_right if is_left else from_left
         members[k] = t
         k += 1
         previous, previous_left = t, is_left
@@ -295,7 +307,7 @@ def merge_members(
                 from_left, from_right = gap, max(from_right, gap)
             else:
                 from_left, from_right = max(from_left, gap), gap
-        branches[t].near = min(branches[t].near, from_right if is_left else from_left)
+        near[t] = min(near[t], from_right if is_left else from_left)
         if is_left:
             i -= 1
         following, previous_left = t, is_left

@@ -12,15 +12,12 @@ from .bottleneck_kernels import Floats, Ground, Ints, Records, merge_order, prep
 from .forest_kernels import (
     BRANCH,
     MASK_BITS,
-    MOST_TESTED,
-    PATH,
     TREE,
-    VERTEX,
-    VISIT,
     Forest,
     Scratch,
     Trees,
     hashed,
+    new_scratch,
     set_key,
 )
 
@@ -102,10 +99,6 @@ def begin(points: Floats, edges: Ints, lengths: Floats, sizes: int) -> Generatio
         np.empty(rows, ITEM),
         np.zeros(n + 2, EXTENT),
     )
-    vertices = 2 * MOST_TESTED
-    scratch = Scratch(
-        np.empty(n + 1, VISIT), np.empty(vertices, VERTEX), np.empty((vertices, vertices), PATH)
-    )
     progress = np.zeros(1, PROGRESS)
     progress[0].branches = progress[0].members = n
     return Generation(
@@ -113,7 +106,7 @@ def begin(points: Floats, edges: Ints, lengths: Floats, sizes: int) -> Generatio
         Forest(branches, members),
         hashed(np.empty(8 * n + 64, TREE), 0),
         levels,
-        scratch,
+        new_scratch(n),
         progress,
         order,
         edges,

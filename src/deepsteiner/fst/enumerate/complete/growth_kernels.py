@@ -23,7 +23,7 @@ from .bottleneck_kernels import (
     sort_into_cells,
 )
 from .branch_kernels import merge
-from .forest_kernels import MASK_BITS, Forest, disjoint
+from .forest_kernels import MASK_BITS, Forest, Scratch, disjoint
 from .generation_kernels import BRANCHES_FULL, DONE, MORE, SECTORS, Generation, Levels
 from .lune_kernels import march
 
@@ -38,6 +38,28 @@ class Partners(NamedTuple):
     hits: int
     tried: int  # branches looked at
     visited: int  # places they were looked for in
+
+
+class Span(NamedTuple):
+    """Branches to find partners for, and where what grows from them is written."""
+
+    low: int
+    high: int
+    row: int
+    last_row: int
+    member: int
+    last_member: int
+
+
+class Grown(NamedTuple):
+    """How far a span came: the next branch, the ends of what was written, and the work."""
+
+    position: int
+    row: int
+    member: int
+    candidates: int
+    merges: int
+    budget: int  # what is left of it
 
 
 @njit(cache=True, error_model="numpy")
@@ -68,47 +90,96 @@ def finish_level(generation: Generation, size: int) -> None:
     generation.progress[0].larger = 0
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def grow_some(
+    generation: Generation, scratch: Scratch, size: int, span: Span, budget: int
+) -> Grown:
+    """Pair the branches of a span, all of one size, with smaller ones into branches of `size`.
+
+    Ends early, before a branch of the span, when the budget is spent or there is no room.
+    """
+    ground, forest, trees, levels = generation[:4]
+    position, high, count, last_row, used, last_member = span
+    smaller = size - forest.branches[position].size
+    found = np.empty(levels.first[smaller + 1] - levels.first[smaller], np.int64)
+    candidates = merges = full = int(np.int64(0))  # literals would compile callees twice
+    rows, members = count, used
+    while position < high and budget > 0 and not full:
+        for swap in range(2):
+            hits, tried, visited = partners(ground, forest, levels, position, smaller, swap, found)
+            budget -= tried + MERGE_COST * hits + visited
+            candidates += tried
+            merges += hits
+            for k in range(hits):
+                if count + 1 >= last_row or used + 2 * size >= last_member:
+                    full = 1
+                    break
+                left, right = (position, found[k]) if swap == 0 else (found[k], position)
+                arc = merge(ground, forest, trees, scratch, left, right, count, used)
+                # The closing terminal comes after all others in the order.
+                if not arc.exists or forest.members[used + size - 1] == len(ground.points) - 1:
+                    continue
+                budget -= 4 * size * size  # all pairs of vertices are looked at, at both ends
+                if march(ground, forest, scratch, count, arc):
+                    count += 1
+                    used += size
+        if not full:
+            rows, members = count, used
+            position += 1
+    return Grown(position, rows, members, candidates, merges, budget)
+
+
 @njit(cache=True, error_model="numpy")
 def grow_level(generation: Generation, size: int, budget: int) -> int:
     """Make the branches of one size from all pairs of smaller ones."""
-    ground, forest, trees, levels, scratch = generation[:5]
+    forest, levels, scratch = generation.forest, generation.levels, generation.scratch
     first, progress = levels.first, generation.progress[0]
     if progress.larger == 0:
         progress.larger = size - 1
         progress.position = first[size - 1]
-    found = np.empty(progress.branches, np.int64)
     while 2 * progress.larger >= size:
         end = first[progress.larger + 1]
         smaller = size - progress.larger
-        if first[smaller] == first[smaller + 1]:
-            progress.position = end
-        while progress.position < end:
-            if budget <= 0:
-                return MORE
-            one = progress.position
-            count, used = progress.branches, progress.members
-            for swap in range(2):
-                hits, tried, visited = partners(ground, forest, levels, one, smaller, swap, found)
-                budget -= tried + MERGE_COST * hits + visited
-                progress.candidates += tried
-                progress.merges += hits
-                for k in range(hits):
-                    if count + 1 >= len(forest.branches) or used + 2 * size >= len(forest.members):
-                        return BRANCHES_FULL
-                    left, right = (one, found[k]) if swap == 0 else (found[k], one)
-                    arc = merge(ground, forest, trees, scratch.stack, left, right, count, used)
-                    # The closing terminal comes after all others in the order.
-                    if not arc.exists or forest.members[used + size - 1] == len(ground.points) - 1:
-                        continue
-                    budget -= 4 * size * size  # all pairs of vertices are looked at, at both ends
-                    if march(ground, forest, scratch, count, arc):
-                        count += 1
-                        used += size
-            progress.branches, progress.members = count, used
-            progress.position += 1
+        if progress.position < end and first[smaller] < first[smaller + 1]:
+            span = Span(
+                progress.position, end,
+                progress.branches, len(forest.branches), progress.members, len(forest.members),
+            )  # fmt: skip
+            grown = grow_some(generation, scratch, size, span, budget)
+            budget = grown.budget
+            count_grown(progress, grown)
+            if grown.position < end:
+                return MORE if budget <= 0 else BRANCHES_FULL
         progress.larger -= 1
         progress.position = first[progress.larger]
     return DONE
+
+
+@lean
+def count_grown(progress: Any, grown: Grown) -> None:
+    """Take note of what a span has grown."""
+    progress.position = grown.position
+    progress.branches, progress.members = grown.row, grown.member
+    progress.candidates += grown.candidates
+    progress.merges += grown.merges
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def adopt(generation: Generation, span: Span, grown: Grown) -> None:
+    """Move what a span has grown to the end of the branches, and count it."""
+    forest, progress = generation.forest, generation.progress[0]
+    row, member = progress.branches, progress.members
+    if span.row > row:
+        for k in range(grown.row - span.row):
+            forest.branches[row + k] = forest.branches[span.row + k]
+            forest.branches[row + k].start += member - span.member
+        for k in range(grown.member - span.member):
+            forest.members[member + k] = forest.members[span.member + k]
+    moved = Grown(
+        grown.position, row + grown.row - span.row, member + grown.member - span.member,
+        grown.candidates, grown.merges, grown.budget,
+    )  # fmt: skip
+    count_grown(progress, moved)
 
 
 @lean

@@ -19,7 +19,7 @@ from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
 from ..hypergraph import STRICT, Budget
-from .piece import Piece
+from .piece import Job, OpenJobs, Piece
 
 if TYPE_CHECKING:
     from ...trees import FullTrees
@@ -100,23 +100,11 @@ def concatenate(
     return _Concatenation(whole, keep_going, start).run(trace)
 
 
-@dataclass
-class _Job:
-    """A piece still to be solved, the level it has reached, its best tree and its bound."""
-
-    piece: Piece
-    level: int
-    guess: NDArray[np.bool_]
-    bound: float
-    programmed: bool = False
-
-    def length(self) -> float:
-        """Length of the best tree known for the piece."""
-        return float(self.piece.length[self.guess].sum()) if self.guess.any() else np.inf
-
-
 class _Concatenation:
-    """The run: what is chosen for good, the open jobs, the best tree and the best bound."""
+    """The run: what is chosen for good, the open jobs, the best tree and the best bound.
+
+    Where `assembled` is False, the best tree is what is chosen and the open jobs' own trees.
+    """
 
     def __init__(
         self, whole: Piece, keep_going: Report | None, start: NDArray[np.int64] | None
@@ -124,7 +112,9 @@ class _Concatenation:
         self.whole = whole
         self.keep_going = keep_going
         self.chosen = np.zeros(whole.length.size, np.bool_)
-        self.jobs: list[_Job] = []
+        self.fixed = 0.0  # length of what is chosen
+        self.open = OpenJobs()
+        self.assembled = True
         self.best = np.zeros(whole.length.size, np.bool_)
         self.best[: whole.n - 1] = True
         if start is not None and (
@@ -159,20 +149,19 @@ class _Concatenation:
         """Work through the jobs, hardest last."""
         whole = self.whole
         if whole.n > 1:
-            guess = self.best.copy()
-            self.jobs.append(
-                _Job(whole, len(self.levels) if trace else 0, guess, _price_bound(whole))
-            )
+            level = len(self.levels) if trace else 0
+            self.open.push(Job(whole, level, self.best.copy(), _price_bound(whole)))
             self._survey()
-            while self.jobs and not self.stopped and not self.exhausted:
-                job = self.jobs.pop()
+            while self.open and not self.stopped and not self.exhausted:
+                job = self.open.pop()
                 if job.level == 0 or job.level < len(self.levels):
                     self._narrow(job)
                 else:
                     self._program(job, trace)
                 self._survey()
+            self._assemble()
         self._check_tree()
-        optimal = self.exhausted or (not self.jobs and not self.stopped)
+        optimal = self.exhausted or (not self.open and not self.stopped)
         if optimal:
             self.bound = self.best_length
         self.stats["seconds"] = time.perf_counter() - self.began
@@ -191,27 +180,37 @@ class _Concatenation:
             raise InternalError("the chosen full Steiner trees do not form a tree")
 
     def _survey(self) -> None:
-        """Assemble the best tree and the bound from what is chosen and the open jobs."""
-        fixed = float(self.whole.length[self.chosen].sum())
-        length = fixed + sum(job.length() for job in self.jobs)
-        if length < self.best_length and not self.exhausted:
-            self.best = self.chosen.copy()
-            for job in self.jobs:
-                self.best[job.piece.trees[job.guess]] = True
-            self.best_length = float(self.whole.length[self.best].sum())
-        bound = fixed + sum(job.bound for job in self.jobs)
+        """See whether what is chosen and the open jobs make a better tree or a better bound."""
+        length = self.fixed + self.open.length
+        if self.open.treeless == 0 and length < self.best_length and not self.exhausted:
+            self.best_length, self.assembled = length, False
+        bound = self.fixed + self.open.bound
         self.bound = max(self.bound, min(bound, self.best_length))
         self._tick("concatenate", self.best_length, self.bound)
 
+    def _assemble(self, popped: Job | None = None) -> None:
+        """Put the best tree together from its parts; `popped` is a job that is open, too."""
+        if self.assembled:
+            return
+        self.best = self.chosen.copy()
+        for job in [*self.open.jobs, *([popped] if popped else [])]:
+            self.best[job.piece.trees[job.guess]] = True
+        self.best_length = float(self.whole.length[self.best].sum())
+        self.assembled = True
+
+    def _choose(self, ids: NDArray[np.int64]) -> None:
+        """Choose FSTs for good."""
+        self.chosen[ids] = True
+        self.fixed += float(self.whole.length[ids].sum())
+
     def _tick(self, phase: str, length: float, bound: float) -> bool:
         if self.keep_going is not None and not self.stopped:
-            undecided = sum(job.piece.n - 1 for job in self.jobs)
             total = self.whole.n
-            going = self.keep_going(phase, max(total - undecided, 0), total, length, bound)
-            self.stopped = not going
+            done = max(total - self.open.undecided, 0)
+            self.stopped = not self.keep_going(phase, done, total, length, bound)
         return not self.stopped
 
-    def _narrow(self, job: _Job) -> None:
+    def _narrow(self, job: Job) -> None:
         """Probe (above level 0), reduce, split, solve narrow blocks, queue the others."""
         piece = job.piece
         level = (self.levels if job.level else LEVELS)[job.level]
@@ -224,7 +223,7 @@ class _Concatenation:
             self._probe(job, level, alive, chosen)
             self.stats["seconds_probe"] += time.perf_counter() - began
             if self.stopped:
-                self.jobs.append(job)
+                self.open.push(job)
                 return
             if not alive.any():
                 self._exhaust(job)
@@ -234,20 +233,20 @@ class _Concatenation:
         try:
             found = self._settled(piece, alive, chosen, merged, min(work, QUICK_WORK), level.widest)
         except Stopped:
-            self.jobs.append(job)
+            self.open.push(job)
             return
         (blocks, first, listed, begin, local, sizes), solved, guess = found
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if blocks < 0:
             self._exhaust(job)
             return
-        self.chosen[piece.trees[chosen]] = True
         self.stats["blocks"] += int(blocks)
         if piece is self.whole:
             in_blocks = int(guess[np.repeat(solved, np.diff(first))].sum())
             self.stats["compulsory"] = int(chosen.sum()) - in_blocks
             self.stats["kept"] = listed.size
             self.stats["pruned"] = chosen.size - listed.size - int(self.stats["compulsory"])
+        rests = []
         for b in np.flatnonzero(~solved):
             low, high = first[b], first[b + 1]
             ids = listed[low:high]
@@ -258,13 +257,18 @@ class _Concatenation:
                 piece.length[ids],
                 piece.trees[ids],
             )
-            rest = _Job(part, job.level, guess[low:high], _price_bound(part), job.programmed)
+            rest = Job(part, job.level, guess[low:high], _price_bound(part), job.programmed)
             if self._dense(rest):
                 rest.level = len(self.levels)
             elif job.level < 2 or part.length.size > 0.7 * piece.length.size:
                 rest.level += 1
+            rests.append(rest)
+        if any(np.isinf(rest.length) for rest in rests):
+            self._assemble(job)  # its parts do not make a tree
+        self._choose(piece.trees[chosen])
+        for rest in rests:
             if work <= QUICK_WORK or not self._long_frontier(rest, work, level.widest):
-                self.jobs.append(rest)
+                self.open.push(rest)
 
     def _settled(
         self,
@@ -286,39 +290,39 @@ class _Concatenation:
             lambda: self._tick(WAITING, self.best_length, self.bound),
         )
 
-    def _long_frontier(self, job: _Job, work: float, widest: int) -> bool:
+    def _long_frontier(self, job: Job, work: float, widest: int) -> bool:
         """Solve a job by the frontier programme in slices; whether that settled it."""
         from .frontier import solve_by_frontier
 
         began = time.perf_counter()
         picked, settled = solve_by_frontier(
             job.piece,
-            job.length(),
+            job.length,
             Budget(work, widest),
             lambda: self._tick("frontier", self.best_length, self.bound),
         )
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if picked is not None:
-            self.chosen[job.piece.trees[picked]] = True
+            self._choose(job.piece.trees[picked])
         elif settled:
             self._exhaust(job)
         return settled
 
-    def _dense(self, job: _Job) -> bool:
+    def _dense(self, job: Job) -> bool:
         """Many FSTs a terminal, as on lattices, and no linear programme has thinned them yet."""
         many = DENSE * job.piece.n < job.piece.length.size < DENSE_MOST
         return many and not job.programmed and self.levels is LEVELS
 
-    def _exhaust(self, job: _Job) -> None:
+    def _exhaust(self, job: Job) -> None:
         """No tree of the piece beats the one in hand, its own or the best of the whole list."""
         if job.guess.any():
-            self.chosen[job.piece.trees[job.guess]] = True
+            self._choose(job.piece.trees[job.guess])
         else:
             self.exhausted = True
 
     def _probe(
         self,
-        job: _Job,
+        job: Job,
         level: Level,
         alive: NDArray[np.bool_],
         chosen: NDArray[np.bool_],
@@ -330,7 +334,7 @@ class _Concatenation:
 
         n, graph = job.piece.n, job.piece.graph
         forest = bottleneck_forest(graph, alive, edge_order(graph))
-        ceiling = job.length() * STRICT
+        ceiling = job.length * STRICT
         given = begin_probes(graph, forest, terminal_prices(graph), ceiling, alive)
         at = 0
         while at < n:
@@ -358,14 +362,13 @@ class _Concatenation:
             alive[f] = False
             merge_tree(merged, piece.terminals, piece.start[f], piece.start[f + 1])
 
-    def _program(self, job: _Job, trace: bool) -> None:
+    def _program(self, job: Job, trace: bool) -> None:
         """Cutting planes; then back to the blocks if many FSTs fell, else branching."""
         from .branch_and_cut import CONVERGED, BranchAndCut
 
         began = time.perf_counter()
-        fixed = float(self.whole.length[self.chosen].sum())
-        others = fixed + sum(other.length() for other in self.jobs)
-        elsewhere = fixed + sum(other.bound for other in self.jobs)
+        others = self.fixed + (np.inf if self.open.treeless else self.open.length)
+        elsewhere = self.fixed + self.open.bound
 
         def tick(length: float, bound: float) -> bool:
             whole_length = min(self.best_length, others + length)
@@ -387,14 +390,14 @@ class _Concatenation:
         self.stats["seconds_lp"] += time.perf_counter() - began
         answer = search.answer()
         if answer.optimal:
-            self.chosen[job.piece.trees[answer.picked]] = True
+            self._choose(job.piece.trees[answer.picked])
         elif again:
             keep = search.alive
-            self.jobs.append(
-                _Job(job.piece.restrict(keep), 0, answer.picked[keep], answer.bound, True)
+            self.open.push(
+                Job(job.piece.restrict(keep), 0, answer.picked[keep], answer.bound, True)
             )
         else:
-            self.jobs.append(_Job(job.piece, job.level, answer.picked, answer.bound, True))
+            self.open.push(Job(job.piece, job.level, answer.picked, answer.bound, True))
             self.stopped = True
 
 

@@ -1,8 +1,9 @@
-"""One independent part of a concatenation problem and what is known about it."""
+"""One independent part of a concatenation problem, what is known about it, and those still open."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,3 +42,52 @@ class Answer:
     length: float
     bound: float
     optimal: bool
+
+
+@dataclass
+class Job:
+    """A piece still to be solved, the level it has reached, its best tree and its bound."""
+
+    piece: Piece
+    level: int
+    guess: NDArray[np.bool_]
+    bound: float
+    programmed: bool = False
+
+    @cached_property
+    def length(self) -> float:
+        """Length of the best tree known for the piece."""
+        return float(self.piece.length[self.guess].sum()) if self.guess.any() else np.inf
+
+
+@dataclass
+class OpenJobs:
+    """The open jobs, hardest first, and sums over them."""
+
+    jobs: list[Job] = field(default_factory=list)
+    length: float = 0.0  # of those that have a tree
+    treeless: int = 0
+    bound: float = 0.0
+    undecided: int = 0  # terminals still to be joined
+
+    def __bool__(self) -> bool:
+        return bool(self.jobs)
+
+    def push(self, job: Job) -> None:
+        """Open a job."""
+        self.jobs.append(job)
+        self._count(job, 1)
+
+    def pop(self) -> Job:
+        """Take the job that was opened last."""
+        job = self.jobs.pop()
+        self._count(job, -1)
+        return job
+
+    def _count(self, job: Job, sign: int) -> None:
+        if np.isfinite(job.length):
+            self.length += sign * job.length
+        else:
+            self.treeless += sign
+        self.bound += sign * job.bound
+        self.undecided += sign * (job.piece.n - 1)

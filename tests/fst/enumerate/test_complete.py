@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepsteiner.core.errors import PointsError
+from deepsteiner.fst.enumerate.complete import generate as driver
 from deepsteiner.fst.enumerate.complete.generate import generate
+from deepsteiner.fst.select.exact.concatenation import concatenate
 from deepsteiner.fst.trees import FullTrees
 from list_twins import shortest_union
 
@@ -273,6 +275,62 @@ def test_one_call_gives_the_same_list_as_slices():
             strict=True,
         ):
             np.testing.assert_array_equal(getattr(sliced, name), array)
+
+
+@pytest.mark.parametrize("kind", ["uniform", "clusters", "lattice"])
+def test_threads_change_nothing(kind, monkeypatch):
+    """Nor does it matter where there is too little room for what a thread finds."""
+    rng = np.random.default_rng(6)
+    points = unit(rng.random((120, 2)))
+    if kind == "clusters":
+        points = unit(np.repeat(rng.random((10, 2)), 8, axis=0) + 0.01 * rng.normal(size=(80, 2)))
+    elif kind == "lattice":
+        points = np.stack(np.meshgrid(*2 * [np.arange(5) / 5]), axis=-1).reshape(-1, 2)
+    alone = generate(points)
+    given = driver._Generation._room
+    crowded = iter([0, 0, 5, 60, 7, 900, 11, 40])  # rows a part, for the first shares
+
+    def room(self, parts):
+        rows, members = given(self, parts)
+        few = next(crowded, rows)
+        return min(rows, few), min(members, 40 * few)
+
+    monkeypatch.setattr(driver, "ROWS_A_PART", 1)
+    for shares in (64, 5):
+        monkeypatch.setattr(driver, "FIRST_SHARE", shares)
+        together = generate(points, threads=3)
+        for name in ("start", "terminals", "length", "steiner", "edges"):
+            np.testing.assert_array_equal(getattr(together, name), getattr(alone, name))
+        monkeypatch.setattr(driver._Generation, "_room", room)
+    assert next(crowded, None) is None
+    asked = []
+    stopped = generate(points, threads=2, keep_going=lambda *told: asked.append(told) or False)
+    assert len(asked) == 1
+    assert not stopped.complete
+
+
+def test_a_list_takes_in_the_trees_it_lacks():
+    points = unit(np.random.default_rng(8).random((30, 2)))
+    trees = generate(points)
+    small = trees.subset(np.diff(trees.start) <= 3)
+    picked = np.zeros(len(trees), np.bool_)
+    picked[concatenate(trees).selected] = True
+    steiner, edges = trees.union(picked)
+    same, numbers = trees.including(steiner, edges)
+    assert same is trees
+    assert sorted(numbers) == np.flatnonzero(picked).tolist()
+    longer, numbers = small.including(steiner, edges)
+    assert len(longer) - len(small) == (np.diff(trees.start)[picked] > 3).sum() > 0
+    assert longer.length[numbers].sum() == pytest.approx(trees.length[picked].sum(), rel=1e-12)
+    flags = np.zeros(len(longer), np.bool_)
+    flags[numbers] = True
+    again = longer.union(flags)
+    np.testing.assert_allclose(sorted(again[0].tolist()), sorted(steiner.tolist()), atol=1e-15)
+    for f in numbers:
+        terminals, spots, links = longer.tree(f)
+        nodes = np.concatenate((points[terminals], spots))
+        length = np.hypot(*(nodes[links[:, 0]] - nodes[links[:, 1]]).T).sum()
+        assert length == pytest.approx(longer.length[f], rel=1e-12)
 
 
 def test_stopping_and_size_limit_make_the_list_incomplete():

@@ -25,6 +25,7 @@ TOWARDS_VERTEX = 0.8  # where between an inner point and the vertex cuts are loo
 INNER_TREES = 8
 NODE_ROUNDS = 40
 TRIED_COLUMNS = 8
+ASK_EVERY = 5  # rounds without a tree after which a ceiling is asked for
 FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
 POLISH_SHARES = (1.5, 2.0, 3.0, 4.5)  # FSTs per terminal that a polish is confined to
 POLISH = Budget(work=1e6, widest=20_000)
@@ -35,7 +36,8 @@ class BranchAndCut:
     """Cutting planes at the root, then best-first branching, on one piece.
 
     ``tick(length, bound)`` is asked between programmes and their slices whether to go on.
-    ``record`` receives one dictionary per round when tracing.
+    ``ceiling(x)`` is asked, where rounding finds no tree, what a tree may cost to matter; ``most``
+    is what is known of that. ``record`` receives one dictionary per round when tracing.
     """
 
     def __init__(
@@ -44,10 +46,14 @@ class BranchAndCut:
         guess: Flags,
         tick: Tick,
         record: list[dict[str, Any]] | None = None,
+        ceiling: Callable[[Floats], float] | None = None,
+        most: float = np.inf,
     ) -> None:
         self.piece = piece
         self.picked = guess.copy()
-        self.length = float(piece.length[guess].sum()) if guess.any() else np.inf
+        self.length = min(float(piece.length[guess].sum()) if guess.any() else np.inf, most)
+        self._ceiling = ceiling
+        self._ask_at = 1
         self.bound = 0.0
         self.alive = np.ones(piece.length.size, np.bool_)
         self.counts = {"rounds": 0, "cuts_components": 0, "cuts_flow": 0, "nodes": 0, "rows": 0}
@@ -182,6 +188,11 @@ class BranchAndCut:
         length = greedy_tree(self._graph, order, picked)
         if length < self.length:
             self._take(float(length), picked)
+        elif length == np.inf and self._ceiling and self.counts["rounds"] >= self._ask_at:
+            self._ask_at += ASK_EVERY
+            ceiling = self._ceiling(self._program.x)
+            if ceiling < self.length:
+                self._take(ceiling, np.zeros_like(picked))
 
     def _take(self, length: float, picked: Flags) -> None:
         """Keep a tree that is the best so far.

@@ -265,6 +265,9 @@ class _Concatenation:
             rests.append(rest)
         if any(np.isinf(rest.length) for rest in rests):
             self._assemble(job)  # its parts do not make a tree
+            left = job.most - piece.length[chosen].sum() - sum(rest.bound for rest in rests)
+            for rest in rests:
+                rest.ceiling = left + rest.bound if np.isinf(rest.length) else np.inf
         self._choose(piece.trees[chosen])
         for rest in rests:
             if work <= QUICK_WORK or not self._long_frontier(rest, work, level.widest):
@@ -297,7 +300,7 @@ class _Concatenation:
         began = time.perf_counter()
         picked, settled = solve_by_frontier(
             job.piece,
-            job.length,
+            job.most,
             Budget(work, widest),
             lambda: self._tick("frontier", self.best_length, self.bound),
         )
@@ -334,7 +337,7 @@ class _Concatenation:
 
         n, graph = job.piece.n, job.piece.graph
         forest = bottleneck_forest(graph, alive, edge_order(graph))
-        ceiling = job.length * STRICT
+        ceiling = job.most * STRICT
         given = begin_probes(graph, forest, terminal_prices(graph), ceiling, alive)
         at = 0
         while at < n:
@@ -375,7 +378,10 @@ class _Concatenation:
             self.bound = max(self.bound, min(elsewhere + bound, self.best_length))
             return self._tick("cut", whole_length, self.bound)
 
-        search = BranchAndCut(job.piece, job.guess, tick, self.rounds if trace else None)
+        search = BranchAndCut(
+            job.piece, job.guess, tick, self.rounds if trace else None,
+            lambda x: self._ceiling(job, x), job.most,
+        )  # fmt: skip
         outcome = search.root()
         shrunk = search.alive.sum() < 0.6 * search.alive.size
         again = outcome == CONVERGED and not trace and (shrunk or not job.programmed)
@@ -389,16 +395,38 @@ class _Concatenation:
             )
         self.stats["seconds_lp"] += time.perf_counter() - began
         answer = search.answer()
-        if answer.optimal:
+        if answer.optimal and answer.picked.any():
             self._choose(job.piece.trees[answer.picked])
+        elif answer.optimal:
+            self.exhausted = True
         elif again:
             keep = search.alive
-            self.open.push(
-                Job(job.piece.restrict(keep), 0, answer.picked[keep], answer.bound, True)
-            )
+            rest, guess = job.piece.restrict(keep), answer.picked[keep]
+            self.open.push(Job(rest, 0, guess, answer.bound, True, search.length))
         else:
             self.open.push(Job(job.piece, job.level, answer.picked, answer.bound, True))
             self.stopped = True
+
+    def _ceiling(self, job: Job, x: NDArray[np.float64]) -> float:
+        """Make a tree of the whole list, guided by x in the piece of a job; what that allows it.
+
+        All other parts of a shortest tree cost at least what is chosen and the open jobs' bounds.
+        Spanning-tree edges complete any choice, which is why the whole list is looked at.
+        """
+        from .subset_kernels import greedy_tree, share_order
+
+        graph = self.whole.graph
+        rank = np.empty(graph.length.size)
+        rank[share_order(graph)] = np.linspace(1.0, 2.0, rank.size)
+        rank[job.piece.trees] = (1.0 - x) + 1e-3 * (rank[job.piece.trees] - 1.0)
+        for other in self.open.jobs:
+            rank[other.piece.trees[other.guess]] = -1.0
+        rank[self.chosen] = -2.0
+        picked = np.zeros(rank.size, np.bool_)
+        length = greedy_tree(graph, np.argsort(rank, kind="stable"), picked)
+        if length < self.best_length:
+            self.best, self.best_length, self.assembled = picked, float(length), True
+        return float(length) - self.fixed - self.open.bound
 
 
 def _is_tree(piece: Piece, flags: NDArray[np.bool_]) -> bool:

@@ -46,18 +46,28 @@ class Answer:
 
 @dataclass
 class Job:
-    """A piece still to be solved, the level it has reached, its best tree and its bound."""
+    """A piece still to be solved, the level it has reached, its best tree and its bound.
+
+    A piece that has no tree of its own (hypergraphs have trees that no greedy order meets) may have
+    a ceiling: where nothing in it is as short, the best tree of the whole list is shortest.
+    """
 
     piece: Piece
     level: int
     guess: NDArray[np.bool_]
     bound: float
     programmed: bool = False
+    ceiling: float = np.inf
 
     @cached_property
     def length(self) -> float:
         """Length of the best tree known for the piece."""
         return float(self.piece.length[self.guess].sum()) if self.guess.any() else np.inf
+
+    @property
+    def most(self) -> float:
+        """What a tree of the piece may cost to matter."""
+        return min(self.length, self.ceiling)
 
 
 @dataclass

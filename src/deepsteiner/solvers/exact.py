@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..core.errors import FormatError, OptionError
-from ..core.options import describe, option
+from ..core.options import EffortName, describe, option
 from ..core.points import FloatArray, Frame, IntArray
 from ..core.proofs import is_contradicted, report_contradiction
 from ..core.solution import Solution
@@ -53,6 +53,8 @@ STEINER_RATIO = 0.82416
 # From here on a good tree is searched for first, in a small share of the time. Below, that is only
 # worth loading its kernels where a limit may end the proof.
 GOOD_START_FROM = 200
+# Where a limit leaves this much for each point, the tree to begin from is a better one.
+DEFAULT_SECONDS = 2e-3
 # From here on a solve uses every core unless told otherwise.
 MANY = 2000
 # Up to here a whole solve is one kernel call, which nearly always needs no linear programme.
@@ -150,13 +152,14 @@ class _Solve:
         """Find a good tree: for upper bounds, and to be returned where a limit ends the proof."""
         from . import local
 
-        run = self.request
-        limited = np.isfinite(run.monitor.remaining())
-        if self.best.steiner.size or (len(run.points) < GOOD_START_FROM and not limited):
+        run, n = self.request, len(self.request.points)
+        left = run.monitor.remaining()
+        if self.best.steiner.size or (n < GOOD_START_FROM and np.isinf(left)):
             return
-        tree = local.solve(
-            replace(run, trace=None), local.Options(effort="fast", threads=self._threads())
-        )
+        ample = np.isfinite(left) and left > DEFAULT_SECONDS * n
+        effort: EffortName = "default" if ample else "fast"
+        options = local.Options(effort=effort, threads=self._threads())
+        tree = local.solve(replace(run, trace=None), options)
         self._offer(tree.steiner, tree.edges)
 
     def _list(self) -> FullTrees:

@@ -25,6 +25,7 @@ TOWARDS_VERTEX = 0.8  # where between an inner point and the vertex cuts are loo
 INNER_TREES = 8
 NODE_ROUNDS = 40
 TRIED_COLUMNS = 8
+TAIL, TAIL_GAIN = 15, 1e-6  # rounds that must gain this share of the bound for cutting to go on
 ASK_EVERY = 5  # rounds without a tree after which a ceiling is asked for
 FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
 POLISH_SHARES = (1.5, 2.0, 3.0, 4.5)  # FSTs per terminal that a polish is confined to
@@ -80,9 +81,10 @@ class BranchAndCut:
         return Answer(self.picked, self.length, min(self.bound, self.length), optimal)
 
     def root(self) -> str:
-        """Cut until nothing is violated (CONVERGED), the gap is CLOSED or a stop (HALTED)."""
+        """Cut until little is gained (CONVERGED), the gap is CLOSED or a stop (HALTED)."""
         m = self.piece.length.size
         polish_at = FIRST_POLISH
+        bounds = [0.0]
         while True:
             outcome = self._cut_once(np.zeros(m), self.alive.astype(np.float64), 0.0)
             value, reduced = self._last_bound
@@ -92,11 +94,13 @@ class BranchAndCut:
                 return CLOSED
             if outcome == HALTED:
                 return HALTED
-            if outcome != "cut" or self.counts["rounds"] >= polish_at:
+            bounds.append(self.bound)
+            tailing = len(bounds) > TAIL and bounds[-1] - bounds[-TAIL] < TAIL_GAIN * bounds[-1]
+            if outcome != "cut" or tailing or self.counts["rounds"] >= polish_at:
                 polish_at *= 2
                 self._polish(reduced)
                 self._fix(value, reduced)
-            if outcome != "cut":
+            if outcome != "cut" or tailing:
                 return CLOSED if self.length * CUTOFF <= self.bound else CONVERGED
 
     def branch(self) -> None:
@@ -120,6 +124,9 @@ class BranchAndCut:
                 continue
             column, gains = self._branching_column(lower, upper, value)
             if column < 0:
+                if outcome == "cut":  # whole numbers, but not a tree yet
+                    counter += 1
+                    heapq.heappush(heap, (max(value, inherited), counter, fixings))
                 continue
             for side in (0, 1):
                 counter += 1
@@ -131,6 +138,7 @@ class BranchAndCut:
         return self._tick(self.length, self.bound)
 
     def _solve_node(self, lower: Floats, upper: Floats, inherited: float) -> tuple[str, float]:
+        """Cut at a node; "cut" where something may still be violated, and the bound."""
         best = inherited
         for _ in range(NODE_ROUNDS):
             outcome = self._cut_once(lower, upper, inherited)
@@ -139,7 +147,7 @@ class BranchAndCut:
             best = max(best, self._last_bound[0])
             if outcome != "cut" or best >= self.length * CUTOFF:
                 return outcome, best
-        return CONVERGED, best
+        return outcome, best
 
     def _cut_once(self, lower: Floats, upper: Floats, inherited: float) -> str:
         """One programme, one separation; "cut" when rows were added."""

@@ -110,13 +110,14 @@ class Relaxation:
     def solve(self, keep_going: Callable[[], bool]) -> str:
         """Re-optimise from the last basis; x and the duals are fresh unless it failed."""
         status = self._run(keep_going)
-        for tolerance in (TOLERANCE, LOOSE):
+        for tolerance in (self._tolerance, LOOSE):
             if status != FAILED:
                 break
-            self._highs.clearSolver()  # a bad basis: once more from scratch, then less strictly
+            # A bad basis: once more from scratch, then less strictly. That stays: wide programmes
+            # that fail once fail often, and the bound does not depend on it.
+            self._highs.clearSolver()
             self._set_tolerance(tolerance)
             status = self._run(keep_going)
-        self._set_tolerance(TOLERANCE)
         if status in (OPTIMAL, STOPPED):
             solution = self._highs.getSolution()
             if status == OPTIMAL:

@@ -72,6 +72,8 @@ class Monitor:
         self.on_progress = on_progress
         self.unit = 1.0
         self.stop_reason: StopReason | None = None
+        # What reports have where they know no better: length and lower bound.
+        self.known: tuple[float | None, float | None] = (None, None)
         self._start = clock()
 
     @property
@@ -105,9 +107,11 @@ class Monitor:
             return False
         if self.on_progress is not None:
             length = length() if callable(length) else length
-            progress = Progress(
-                self.elapsed(), phase, done, total, self._scaled(length), self._scaled(lower_bound)
+            values = (
+                self._scaled(known if value is None else value)
+                for value, known in zip((length, lower_bound), self.known, strict=True)
             )
+            progress = Progress(self.elapsed(), phase, done, total, *values)
             if as_truth(self.on_progress(progress)) is False:
                 self.stop_reason = "interrupted"
                 return False

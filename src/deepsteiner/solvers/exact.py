@@ -159,7 +159,9 @@ class _Solve:
         ample = np.isfinite(left) and left > DEFAULT_SECONDS * n
         effort: EffortName = "default" if ample else "fast"
         options = local.Options(effort=effort, threads=self._threads())
+        run.monitor.known = (self.length, self.bound)
         tree = local.solve(replace(run, trace=None), options)
+        run.monitor.known = (None, None)
         self._offer(tree.steiner, tree.edges)
 
     def _list(self) -> FullTrees:

@@ -79,7 +79,8 @@ def exact_block(timings: Sequence[Timing]) -> str:
         return text
     return (
         f"{text}\n\nOR-Library's instance of 10,000 points is solved to proof: "
-        f"{large.length:.6f}, in {large.seconds:.0f} seconds and {large.peak_gib:.1f} GiB "
+        f"{large.length:.6f}, on every core in {large.seconds:.0f} seconds and "
+        f"{large.peak_gib:.1f} GiB "
         "(`python -m benchmarks.exact.large 10000`)."
     )
 

@@ -6,8 +6,9 @@ cheapest ones that connect everything (Warme, Winter and Zachariasen 2000), by d
 where the list falls into narrow pieces and by linear programming with branch and cut elsewhere.
 
 Guarantee: the shortest tree, proven, when the status is "optimal"; a proven bound otherwise. Time:
-exponential in the worst case, since the problem is NP-hard; on uniform points about linear in n, on
-whole lattices and tight clusters far more.
+exponential in the worst case, since the problem is NP-hard; on uniform points about linear in n (a
+millisecond or less for each, and 40 kB), on whole lattices and drilled boards far more. The tree
+does not depend on the number of threads.
 
 P. Winter and M. Zachariasen, "Euclidean Steiner minimum trees: an improved exact algorithm",
 Networks 30 (1997) 149-166. D. M. Warme, P. Winter and M. Zachariasen, "Exact algorithms for plane

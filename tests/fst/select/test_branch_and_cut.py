@@ -12,7 +12,7 @@ pytest.importorskip("highspy")
 
 from deepsteiner.fst.select.exact import branch_and_cut, concatenation
 from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
-from deepsteiner.fst.select.exact.piece import Piece
+from deepsteiner.fst.select.exact.piece import Fallback, Job, Piece
 from deepsteiner.fst.select.hypergraph import Budget
 from deepsteiner.fst.trees import FullTrees
 from list_twins import drawn, packed, shortest_union
@@ -208,10 +208,50 @@ def test_whole_concatenations_go_through_branching(seed, monkeypatch):
 
 
 def test_what_is_no_tree_never_leaves():
-    """A start that does not span, and is too short for any tree to replace it."""
+    """A start that does not span is not used; what is none after all is an error of ours."""
     piece = awkward(0, 9, 4)
+    choice = concatenation.concatenate(listed(piece), start=np.array([0, 1]))
+    assert choice.length == pytest.approx(shortest(piece), rel=1e-12)
+    run = concatenation._Concatenation(piece, None, None)
+    run.best[:2] = False
     with pytest.raises(RuntimeError, match="do not form a tree"):
-        concatenation.concatenate(listed(piece), start=np.array([0, 1]))
+        run._check_tree()
+
+
+def test_a_part_without_a_tree_falls_back_on_that_of_its_piece():
+    """Only what is inside the piece is decided by that; other jobs stay open."""
+    piece = awkward(0, 9, 4)
+    run = concatenation._Concatenation(piece, None, None)
+    m = piece.length.size
+    inside = np.arange(m // 2)
+    part, other = piece.restrict(np.arange(m) < 2), piece.restrict(np.arange(m) >= m - 2)
+    nothing = np.zeros(2, np.bool_)
+    run._choose(np.array([2, m - 1]))
+    fallback = Fallback(inside, inside[3:5])
+    job = Job(part, 1, nothing, 0.5, fallback=fallback)
+    for one in (Job(part, 1, nothing, 0.25, fallback=fallback), Job(other, 1, ~nothing, 0.75)):
+        run.open.push(one)
+    run._exhaust(job)
+    assert np.flatnonzero(run.chosen).tolist() == [3, 4, m - 1]
+    assert run.fixed == pytest.approx(piece.length[[3, 4, m - 1]].sum())
+    assert len(run.open.jobs) == 1
+    assert (run.open.treeless, run.open.bound) == (0, 0.75)
+    assert run.open.length == pytest.approx(other.length.sum())
+    assert run.open.undecided == piece.n - 1
+
+
+def test_a_ceiling_comes_from_a_tree_of_the_whole_list():
+    piece = awkward(3, 9, 4)
+    run = concatenation._Concatenation(piece, None, None)
+    before = run.best_length
+    job = Job(piece, 3, np.zeros(piece.length.size, np.bool_), 0.0)
+    best = concatenation.concatenate(listed(piece)).selected
+    x = np.zeros(piece.length.size)
+    x[best] = 1.0
+    assert run._ceiling(job, x) == pytest.approx(shortest(piece), rel=1e-12)
+    assert run.best_length == pytest.approx(shortest(piece), rel=1e-12)
+    assert run.best_length <= before
+    assert run._ceiling(job, 0.5 * np.ones_like(x)) >= shortest(piece) * (1 - 1e-12)
 
 
 @pytest.mark.parametrize("seed", range(10))

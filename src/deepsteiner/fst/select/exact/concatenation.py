@@ -19,7 +19,7 @@ from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
 from ..hypergraph import STRICT, Budget
-from .piece import Job, OpenJobs, Piece
+from .piece import Fallback, Job, OpenJobs, Piece
 
 if TYPE_CHECKING:
     from ...trees import FullTrees
@@ -117,16 +117,15 @@ class _Concatenation:
         self.assembled = True
         self.best = np.zeros(whole.length.size, np.bool_)
         self.best[: whole.n - 1] = True
-        if start is not None and (
-            whole.length[start].sum() < whole.length[self.best].sum()
-            or not _is_tree(whole, self.best)
-        ):
-            self.best[:] = False
-            self.best[start] = True
+        if start is not None:
+            given = np.zeros_like(self.best)
+            given[start] = True
+            shorter = whole.length[given].sum() < whole.length[self.best].sum()
+            if (shorter and _is_tree(whole, given)) or not _is_tree(whole, self.best):
+                self.best = given
         self.best_length = float(whole.length[self.best].sum())
         self.bound = 0.0
         self.stopped = False
-        self.exhausted = False
         self.rounds: list[dict[str, Any]] = []
         self.began = time.perf_counter()
         self.stats: dict[str, float | int] = dict.fromkeys(
@@ -152,7 +151,7 @@ class _Concatenation:
             level = len(self.levels) if trace else 0
             self.open.push(Job(whole, level, self.best.copy(), _price_bound(whole)))
             self._survey()
-            while self.open and not self.stopped and not self.exhausted:
+            while self.open and not self.stopped:
                 job = self.open.pop()
                 if job.level == 0 or job.level < len(self.levels):
                     self._narrow(job)
@@ -161,7 +160,7 @@ class _Concatenation:
                 self._survey()
             self._assemble()
         self._check_tree()
-        optimal = self.exhausted or (not self.open and not self.stopped)
+        optimal = not self.open and not self.stopped
         if optimal:
             self.bound = self.best_length
         self.stats["seconds"] = time.perf_counter() - self.began
@@ -182,7 +181,7 @@ class _Concatenation:
     def _survey(self) -> None:
         """See whether what is chosen and the open jobs make a better tree or a better bound."""
         length = self.fixed + self.open.length
-        if self.open.treeless == 0 and length < self.best_length and not self.exhausted:
+        if self.open.treeless == 0 and length < self.best_length:
             self.best_length, self.assembled = length, False
         bound = self.fixed + self.open.bound
         self.bound = max(self.bound, min(bound, self.best_length))
@@ -265,9 +264,11 @@ class _Concatenation:
             rests.append(rest)
         if any(np.isinf(rest.length) for rest in rests):
             self._assemble(job)  # its parts do not make a tree
-            left = job.most - piece.length[chosen].sum() - sum(rest.bound for rest in rests)
+            fallback = job.fallback
+            if job.guess.any():
+                fallback = Fallback(piece.trees, piece.trees[job.guess])
             for rest in rests:
-                rest.ceiling = left + rest.bound if np.isinf(rest.length) else np.inf
+                rest.fallback = fallback
         self._choose(piece.trees[chosen])
         for rest in rests:
             if work <= QUICK_WORK or not self._long_frontier(rest, work, level.widest):
@@ -317,11 +318,21 @@ class _Concatenation:
         return many and not job.programmed and self.levels is LEVELS
 
     def _exhaust(self, job: Job) -> None:
-        """No tree of the piece beats the one in hand, its own or the best of the whole list."""
+        """No tree of the piece beats the one in hand: its own, or the fallback's.
+
+        (Where the ceiling says so, the best tree of the whole list may be shortest instead. To go
+        on with the fallback is right then, too: nothing shorter will be found.)
+        """
         if job.guess.any():
             self._choose(job.piece.trees[job.guess])
-        else:
-            self.exhausted = True
+            return
+        assert job.fallback is not None
+        inside = np.zeros(self.chosen.size, np.bool_)
+        inside[job.fallback.trees] = True
+        self.open.drop(inside)
+        self.chosen[inside] = False
+        self.fixed = float(self.whole.length[self.chosen].sum())
+        self._choose(job.fallback.guess)
 
     def _probe(
         self,
@@ -398,14 +409,14 @@ class _Concatenation:
         if answer.optimal and answer.picked.any():
             self._choose(job.piece.trees[answer.picked])
         elif answer.optimal:
-            self.exhausted = True
-        elif again:
-            keep = search.alive
-            rest, guess = job.piece.restrict(keep), answer.picked[keep]
-            self.open.push(Job(rest, 0, guess, answer.bound, True, search.length))
+            self._exhaust(job)
         else:
-            self.open.push(Job(job.piece, job.level, answer.picked, answer.bound, True))
-            self.stopped = True
+            keep = search.alive if again else np.ones_like(search.alive)
+            rest, guess = job.piece.restrict(keep), answer.picked[keep]
+            level = 0 if again else job.level
+            most, fallback = search.length, job.fallback
+            self.open.push(Job(rest, level, guess, answer.bound, True, most, fallback))
+            self.stopped = not again
 
     def _ceiling(self, job: Job, x: NDArray[np.float64]) -> float:
         """Make a tree of the whole list, guided by x in the piece of a job; what that allows it.

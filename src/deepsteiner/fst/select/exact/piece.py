@@ -44,12 +44,26 @@ class Answer:
     optimal: bool
 
 
+@dataclass(frozen=True)
+class Fallback:
+    """A tree of a piece that fell into parts, of which some have no tree of their own.
+
+    What was dropped from the parts is in no better tree of the piece. So where nothing is left in
+    one of them, this tree is a shortest one. ``trees`` are all FSTs of the piece, ``guess`` those
+    of its tree, as indices in the full list.
+    """
+
+    trees: NDArray[np.int64]
+    guess: NDArray[np.int64]
+
+
 @dataclass
 class Job:
     """A piece still to be solved, the level it has reached, its best tree and its bound.
 
-    A piece that has no tree of its own (hypergraphs have trees that no greedy order meets) may have
-    a ceiling: where nothing in it is as short, the best tree of the whole list is shortest.
+    A piece that has no tree of its own (hypergraphs have trees that no greedy order meets) has a
+    fallback, and may have a ceiling: where nothing in it is as short, the best tree of the whole
+    list is shortest, or the fallback's tree of its piece.
     """
 
     piece: Piece
@@ -58,6 +72,7 @@ class Job:
     bound: float
     programmed: bool = False
     ceiling: float = np.inf
+    fallback: Fallback | None = None
 
     @cached_property
     def length(self) -> float:
@@ -93,6 +108,15 @@ class OpenJobs:
         job = self.jobs.pop()
         self._count(job, -1)
         return job
+
+    def drop(self, trees: NDArray[np.bool_]) -> None:
+        """Leave out the jobs on flagged FSTs."""
+        jobs, self.jobs = self.jobs, []
+        for job in jobs:
+            if trees[job.piece.trees[0]]:
+                self._count(job, -1)
+            else:
+                self.jobs.append(job)
 
     def _count(self, job: Job, sign: int) -> None:
         if np.isfinite(job.length):

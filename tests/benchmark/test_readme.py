@@ -88,7 +88,9 @@ class TestBlocks:
         row = timing(
             dataset="OR-Library", n=10_000, count=1, seconds=13.2, length=62.9, peak_gib=0.5
         )
-        assert "solved to proof: 62.900000, on every core in 13 seconds" in readme.exact_block([row])
+        assert "solved to proof: 62.900000, on every core in 13 seconds" in readme.exact_block(
+            [row]
+        )
 
     def test_the_papers_best_is_the_lowest_printed(self):
         printed = [cells[1] for name, cells in TABLE1.items() if "-first" in name]

@@ -64,7 +64,7 @@ def _solve_all(n: int, seed: int, time_limit: float, watch: Watch) -> list[Solut
         if name == "auto" or watch.stopped:
             continue
         try:
-            solve(warm_up, name, seed=seed)
+            solve(warm_up, name, seed=seed, time_limit=time_limit)
             found = solve(points, name, seed=seed, time_limit=time_limit, on_progress=watch)
             solutions.append(found)
         except MissingDependencyError as error:

@@ -17,6 +17,7 @@ from common import REFERENCE_CALIBRATION, print_provenance, print_table, shared
 
 import deepsteiner as ds
 from deepsteiner.benchmark.timings import make_timing, write_timing
+from deepsteiner.run.threads import cores
 
 LIBRARY = 10_000
 
@@ -38,7 +39,7 @@ def keep(path: Path, solution: ds.Solution, memory: float, factor: float) -> Non
         method="exact",
         options={},
         call="solve",
-        threads=1,
+        threads=cores(),  # from 2,000 points on `exact` uses them all
         seconds=round(solution.runtime, 2),
         calibration=float(f"{REFERENCE_CALIBRATION / factor:.4g}"),
         seed=None,

@@ -88,9 +88,10 @@ class TestBlocks:
         row = timing(
             dataset="OR-Library", n=10_000, count=1, seconds=13.2, length=62.9, peak_gib=0.5
         )
-        assert "solved to proof: 62.900000, on every core in 13 seconds" in readme.exact_block(
-            [row]
-        )
+        said = readme.exact_block([row])
+        assert "solved to proof: 62.900000, on one core in 13 seconds and 0.5 GiB" in said
+        said = readme.exact_block([replace(row, threads=4)])
+        assert "solved to proof: 62.900000, on 4 cores in 13 seconds and 0.5 GiB" in said
 
     def test_the_papers_best_is_the_lowest_printed(self):
         printed = [cells[1] for name, cells in TABLE1.items() if "-first" in name]

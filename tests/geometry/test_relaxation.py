@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from heuristics.relaxation import bound_at
+from heuristics.relaxation import bound_at, random_full_topology
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -13,18 +13,6 @@ from deepsteiner.core.errors import DeepSteinerError
 from deepsteiner.core.trees import check_strict
 from deepsteiner.geometry.refine_kernels import refine_tree
 from deepsteiner.geometry.relaxation import refine, refine_batch, relax
-
-
-def random_full_topology(rng, n):
-    """Hang each terminal into a random edge of the tree so far."""
-    edges = [[0, n], [1, n], [2, n]]
-    for terminal in range(3, n):
-        row = int(rng.integers(len(edges)))
-        a, b = edges[row]
-        new = n + terminal - 2
-        edges[row] = [a, new]
-        edges += [[new, b], [new, terminal]]
-    return np.array(edges)
 
 
 def random_tree(rng, count):

@@ -77,9 +77,10 @@ def exact_block(timings: Sequence[Timing]) -> str:
     large = _last(timings, method="exact", dataset="OR-Library", n=10_000)
     if large is None or large.length is None or large.peak_gib is None:
         return text
+    cores = "one core" if large.threads == 1 else f"{large.threads} cores"
     return (
         f"{text}\n\nOR-Library's instance of 10,000 points is solved to proof: "
-        f"{large.length:.6f}, on every core in {large.seconds:.0f} seconds and "
+        f"{large.length:.6f}, on {cores} in {large.seconds:.0f} seconds and "
         f"{large.peak_gib:.1f} GiB "
         "(`python -m benchmarks.exact.large 10000`)."
     )

@@ -70,11 +70,21 @@ class FullTrees:
         return self.terminals[low:high], steiner, edges
 
     def part(self, keep: Any) -> FullTrees:
-        """Return the flagged trees of a list without links; nothing is said to be complete."""
+        """Return the flagged trees; nothing is said to be complete."""
         from .union_kernels import part
 
-        rows = part(self.start, self.terminals, self.length, self.steiner, keep)
-        return FullTrees(self.points, *rows)
+        if self.links is None:
+            rows = part(self.start, self.terminals, self.length, self.steiner, keep)
+            return FullTrees(self.points, *rows)
+        sizes = np.diff(self.start)
+        return FullTrees(
+            self.points,
+            offsets(sizes[keep]),
+            self.terminals[np.repeat(keep, sizes)],
+            self.length[keep],
+            self.steiner[np.repeat(keep, sizes - 2)],
+            self.links[np.repeat(keep, 2 * sizes - 3)],
+        )
 
     def union(self, picked: Any) -> tuple[FloatArray, IntArray]:
         """Return Steiner points and edges of the union of the flagged trees."""
@@ -115,19 +125,7 @@ class FullTrees:
         if known.all():
             return self, numbers
         keep = np.concatenate((np.ones(len(self), dtype=np.bool_), ~known))
-        return replace(longer.subset(keep), complete=self.complete, stats=self.stats), numbers
-
-    def subset(self, keep: Any) -> FullTrees:
-        """Return the flagged trees, with their links; nothing is said to be complete."""
-        sizes = np.diff(self.start)
-        return FullTrees(
-            self.points,
-            offsets(sizes[keep]),
-            self.terminals[np.repeat(keep, sizes)],
-            self.length[keep],
-            self.steiner[np.repeat(keep, sizes - 2)],
-            self.edges[np.repeat(keep, 2 * sizes - 3)],
-        )
+        return replace(longer.part(keep), complete=self.complete, stats=self.stats), numbers
 
     def plot(self, ax: Axes | None = None, *, chosen: Any = None) -> Axes:
         """Draw every tree thinly, and those whose numbers are `chosen` boldly; return the axes."""

@@ -126,8 +126,6 @@ class Workers:
 
     def each(self, run: Callable[[T], R], items: Sequence[T]) -> list[R]:
         """Call run(item) for every item; return the results in order."""
-        if self.threads == 1:
-            return [run(item) for item in items]
         return list(self._pool.map(run, items))
 
     def map(

@@ -312,7 +312,7 @@ def test_threads_change_nothing(kind, monkeypatch):
 def test_a_list_takes_in_the_trees_it_lacks():
     points = unit(np.random.default_rng(8).random((30, 2)))
     trees = generate(points)
-    small = trees.subset(np.diff(trees.start) <= 3)
+    small = trees.part(np.diff(trees.start) <= 3)
     picked = np.zeros(len(trees), np.bool_)
     picked[concatenate(trees).selected] = True
     steiner, edges = trees.union(picked)

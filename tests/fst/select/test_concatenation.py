@@ -367,3 +367,20 @@ def test_golden_optima(golden, name: str, count: int) -> None:
         choice = concatenate(generate(centred / scale))
         assert choice.optimal
         assert choice.length * scale == pytest.approx(optimum, rel=1e-9)
+
+
+def test_progress_counts_the_piece_that_is_worked_on():
+    """Nothing is done before a block is; in the end everything is."""
+    trees = random_list(4, 40, 110, near=True)
+    told: list[tuple[str, int, int]] = []
+
+    def tell(phase: str, done: int, total: int, *_: float) -> bool:
+        told.append((phase, done, total))
+        return True
+
+    concatenate(trees, keep_going=tell, trace=True)  # which cuts from the start
+    assert told[0][1:] == (1, 40)
+    assert told[-1][1:] == (40, 40)
+    cuts = [done for phase, done, _ in told if phase == "cut"]
+    assert cuts
+    assert set(cuts) == {1}

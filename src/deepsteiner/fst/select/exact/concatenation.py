@@ -114,6 +114,7 @@ class _Concatenation:
         self.chosen = np.zeros(whole.length.size, np.bool_)
         self.fixed = 0.0  # length of what is chosen
         self.open = OpenJobs()
+        self.under_way = 0  # terminals still to be joined in the job that is worked on
         self.assembled = True
         self.best = np.zeros(whole.length.size, np.bool_)
         self.best[: whole.n - 1] = True
@@ -153,10 +154,12 @@ class _Concatenation:
             self._survey()
             while self.open and not self.stopped:
                 job = self.open.pop()
+                self.under_way = job.piece.n - 1
                 if job.level == 0 or job.level < len(self.levels):
                     self._narrow(job)
                 else:
                     self._program(job, trace)
+                self.under_way = 0
                 self._survey()
             self._assemble()
         self._check_tree()
@@ -205,7 +208,7 @@ class _Concatenation:
     def _tick(self, phase: str, length: float, bound: float) -> bool:
         if self.keep_going is not None and not self.stopped:
             total = self.whole.n
-            done = max(total - self.open.undecided, 0)
+            done = max(total - self.open.undecided - self.under_way, 0)
             self.stopped = not self.keep_going(phase, done, total, length, bound)
         return not self.stopped
 
@@ -270,9 +273,11 @@ class _Concatenation:
             for rest in rests:
                 rest.fallback = fallback
         self._choose(piece.trees[chosen])
+        self.under_way = sum(rest.piece.n - 1 for rest in rests)
         for rest in rests:
             if work <= QUICK_WORK or not self._long_frontier(rest, work, level.widest):
                 self.open.push(rest)
+            self.under_way -= rest.piece.n - 1
 
     def _settled(
         self,

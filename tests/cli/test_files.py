@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from deepsteiner.cli import run
+from deepsteiner.io import save_points
 
 TRIANGLE: dict[str, Any] = {
     "terminals": [[0, 0], [1, 0], [0.5, 3**0.5 / 2]],
@@ -88,6 +90,64 @@ def test_verify_takes_claims_that_fit(
     (folder / "tree.json").write_text(json.dumps({**TRIANGLE, **change}))
     assert run(["verify", "tree.json", "--strict"]) == 0
     assert f"ok    status     {change['status']!r} (not proven here)" in capsys.readouterr().out
+
+
+def test_verify_puts_a_tree_without_terminals_on_the_points(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In another order and with a repeated point, from a .tsp or a member of an npz."""
+    assert run(["solve", "square.csv", "-q", "--without-terminals", "-O", "tree.json"]) == 0
+    assert set(json.loads((folder / "tree.json").read_text())["terminals"]) == {"count", "sha256"}
+    points = np.array([[1, 1], [0, 0], [1, 0], [0, 1], [0, 0.0]])
+    save_points(points, folder / "other.tsp")
+    np.savez(folder / "sets.npz", square=points, two=points[None] + [[[0]], [[5]]])
+    for given in (["square.csv"], ["other.tsp"], ["sets.npz", "--key", "square"]):
+        assert run(["verify", "tree.json", "--strict", "--points", *given]) == 0, given
+        out, error = capsys.readouterr()
+        assert out.startswith("ok    points     the terminals, by their hash, are the points given")
+        assert (out.count("\n"), out.count("ok "), error) == (8, 8, "")
+    assert run(["verify", "tree.json", "--points", "square.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["checks"][0]["name"] == "points"
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ({}, [], "tree.json has only the hash of its 4 terminals; give the points"),
+        ({}, ["--key", "a"], "--key chooses among the points of --points FILE"),
+        ({}, ["--points", "wrong.csv"], "tree.json fails the points check: the points are not"),
+        ({"terminals": {}}, [], "tree.json: 'terminals' must be a list of points, or their"),
+        ({"edges": [[0, 1]]}, ["--points", "square.csv"], "tree.json fails the tree check"),
+        ({"edges": {}}, ["--points", "square.csv"], "tree.json fails the tree check"),
+        ({"length": 2.8}, ["--points", "square.csv"], "tree.json fails the length check"),
+        ({"lower_bound": 2.8}, ["--points", "square.csv"], "tree.json fails the bound check"),
+    ],
+)
+def test_verify_refuses_what_is_false_of_a_tree_without_terminals(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    change: dict[str, Any],
+    arguments: list[str],
+    message: str,
+) -> None:
+    assert run(["solve", "square.csv", "-q", "--without-terminals", "-O", "tree.json"]) == 0
+    tree = json.loads((folder / "tree.json").read_text())
+    (folder / "tree.json").write_text(json.dumps({**tree, **change}))
+    (folder / "wrong.csv").write_text("0,0\n0,1\n1,1\n1,0.5\n")
+    assert run(["verify", "tree.json", *arguments]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"error: {message}")
+    assert error.count("\n") == 1
+    assert len(error) < 300
+
+
+@pytest.mark.parametrize("output", [[], ["-O", "tree.csv"], ["square.csv", "-O", "-"]])
+def test_only_one_json_can_do_without_terminals(
+    folder: Path, capsys: pytest.CaptureFixture[str], output: list[str]
+) -> None:
+    assert run(["solve", "square.csv", "--without-terminals", *output]) == 2
+    assert "--without-terminals is for one instance, written as json" in capsys.readouterr().err
+    assert [path.name for path in folder.iterdir()] == ["square.csv"]
 
 
 # --- standard streams -----------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from ..core.points import as_points
 from ..core.scalars import as_real
 from ..core.solution import STATUSES, Solution
 from ..core.trees import check_tree
-from ..io.solution_files import as_edges, relay_count
+from ..io.solution_files import as_edges, relay_count, with_terminals
 from ..io.sources import shown
+from ..io.terminal_hash import check_stamp, places_of, stamp_of
 from .reports import counted
 
 # A valid bound may be this much below the length, since it leaves out the edges that join
@@ -36,6 +37,13 @@ def run_checks(
     data: Mapping[str, Any], points: Any, *, strict: bool, tolerance: float
 ) -> Iterator[Check]:
     """Yield the checks in order; those that need a tree are left out where there is none."""
+    stated = stamp_of(data["terminals"], "the tree")
+    if stated is not None:
+        match = _attempt("points", _find_hash, stated, points)
+        yield match
+        if not match.passed:
+            return
+        data, points = with_terminals(data, points, "the tree"), None
     checks = (
         _attempt("terminals", _find_points, data["terminals"], "terminal"),
         _attempt("Steiner", _find_points, data.get("steiner_points") or [], "Steiner point"),
@@ -90,6 +98,11 @@ def _find_match(terminals: Any, points: Any) -> str:
             first = next(iter(surplus))
             raise TreeError(f"{counted(surplus.total(), noun)} not among the {others}, as {first}")
     return "the terminals are the points given"
+
+
+def _find_hash(stated: Mapping[str, Any], points: Any) -> str:
+    check_stamp(stated, places_of(points))
+    return "the terminals, by their hash, are the points given"
 
 
 def _find_tree(data: Mapping[str, Any]) -> str:

@@ -44,14 +44,20 @@ def check_target(
     return Target(path, chosen)
 
 
-def write_solutions(solutions: Sequence[Solution], target: Target) -> None:
-    """Write solutions in the target's format; all but jsonl hold one."""
+def write_solutions(
+    solutions: Sequence[Solution], target: Target, *, terminals: bool = True
+) -> None:
+    """Write solutions in the target's format; all but jsonl hold one.
+
+    Of json the terminals may be left out.
+    """
     if target.format == "jsonl":
         lines = (json.dumps(one.to_dict(), separators=(",", ":")) + "\n" for one in solutions)
         write_target(target.path, "".join(lines))
     else:
         (solution,) = solutions
-        solution.save(target.path, format=cast(SolutionFormat, target.format))
+        chosen = cast(SolutionFormat, target.format)
+        solution.save(target.path, format=chosen, terminals=terminals)
 
 
 def write_points(instances: Sequence[Any], target: Target, format: str | None) -> None:

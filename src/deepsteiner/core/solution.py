@@ -332,7 +332,13 @@ class Solution:
 
         return plot_solution(self, ax)
 
-    def save(self, path: str | Path | IO[Any], *, format: SolutionFormat | None = None) -> None:
+    def save(
+        self,
+        path: str | Path | IO[Any],
+        *,
+        format: SolutionFormat | None = None,
+        terminals: bool = True,
+    ) -> None:
         """Write the solution to a file; a reader never sees half of it.
 
         Parameters
@@ -342,19 +348,30 @@ class Solution:
         format
             "json", "geojson" and "csv" can be read back by `load`; "svg", "png" and "pdf" are
             pictures. Without it the suffix of the path decides.
+        terminals
+            False leaves the points out of a json file, for points that may not be passed on: a
+            hash stands in their place, and whoever has the points can `load` the tree with them.
         """
         from ..io.solution_files import save_solution
 
-        save_solution(self, path, format=format)
+        save_solution(self, path, format=format, terminals=terminals)
 
     @staticmethod
-    def load(path: str | Path) -> Solution:
+    def load(path: str | Path, *, points: Any = None) -> Solution:
         """Read and validate a solution written by `save` as json, geojson or csv.
+
+        Parameters
+        ----------
+        path
+            The file.
+        points
+            The terminals, for a file that was saved without them; in any order.
 
         Raises
         ------
         FormatError, TreeError
-            If the file cannot be read as a solution, or if its edges are not a tree.
+            If the file cannot be read as a solution, if its edges are not a tree, or if the
+            points are not its terminals.
 
         Examples
         --------
@@ -366,7 +383,7 @@ class Solution:
         """
         from ..io.solution_files import load_solution
 
-        return load_solution(path)
+        return load_solution(path, points=points)
 
     def _repr_svg_(self) -> str:
         from ..viz.svg import solution_svg

@@ -143,7 +143,8 @@ def _instances(value: Any, where: str, key: str | None) -> list[FloatArray]:
             raise FormatError(f"{where}: no member {key!r}; its members are: {members}")
         raise FormatError(f"{where}: {EXPECTED}, got an object with members: {members}")
     if not isinstance(value[name], list):
-        raise FormatError(f"{where}: {name!r} must be a list of [x, y] pairs")
+        got = "the hash of a tree's terminals" if "edges" in value else shown(value[name])
+        raise FormatError(f"{where}: {name!r} must be a list of [x, y] pairs, got {got}")
     return _from_list(value[name], where, value.get("crs"))
 
 

@@ -10,7 +10,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from ..core.errors import FormatError, TreeError
+from ..core.errors import FormatError, OptionError, TreeError
 from ..core.points import IntArray, as_points
 from ..core.scalars import as_real, as_whole
 from ..core.solution import STATUSES, Solution, SolutionFormat
@@ -27,6 +27,14 @@ from .sources import (
     shorten,
     shown,
     write_target,
+)
+from .terminal_hash import (
+    attached_edges,
+    check_stamp,
+    detached_edges,
+    places_of,
+    points_needed,
+    stamp_of,
 )
 
 FORMAT_VERSION = 1
@@ -125,7 +133,9 @@ def solution_from_dict(data: Mapping[str, Any]) -> Solution:
         return _checked_solution(data, "the solution")
 
 
-def save_solution(solution: Solution, path: PathOrStream, *, format: str | None = None) -> None:
+def save_solution(
+    solution: Solution, path: PathOrStream, *, format: str | None = None, terminals: bool = True
+) -> None:
     """Write a solution to a file.
 
     Parameters
@@ -137,13 +147,19 @@ def save_solution(solution: Solution, path: PathOrStream, *, format: str | None 
     format
         "json", "geojson" and "csv" can be read back by `load_solution`; "svg", "png" and "pdf"
         are pictures. Without it the suffix of the path decides.
+    terminals
+        False leaves the points out, of json only: their number and a hash stand in their place,
+        and `load_solution` wants the points themselves. `io/terminal_hash.py` defines the hash,
+        for which neither the order of the points matters nor that some are given twice.
 
     Raises
     ------
     FormatError
         If the file cannot be written, or its suffix names no format.
     OptionError
-        If there is no such format.
+        If there is no such format, or if it cannot do without the terminals.
+    TreeError
+        If the terminals are to be left out, but the tree joins equal ones through other nodes.
 
     Examples
     --------
@@ -158,13 +174,18 @@ def save_solution(solution: Solution, path: PathOrStream, *, format: str | None 
     edge,0,,,0,1,5.0
     """
     name = format_to_write(path, format, SOLUTION_FORMATS)
-    if name in ("png", "pdf"):
+    if not terminals:
+        if name != "json":
+            raise OptionError(f"only json can be saved without terminals, not {name}")
+        text = json.dumps(_detached(solution), allow_nan=False, separators=(",", ":"))
+        write_target(path, text + "\n")
+    elif name in ("png", "pdf"):
         write_picture(solution, path, name)
     else:
         write_target(path, _as_text(solution, name))
 
 
-def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
+def load_solution(path: PathOrStream, *, format: str | None = None, points: Any = None) -> Solution:
     """Read a solution that `save_solution` wrote, and validate it.
 
     Parameters
@@ -173,18 +194,25 @@ def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
         A path, "-" for standard input, or an open stream.
     format
         "json", "geojson" or "csv". Without it the suffix of the path decides, or the content.
+    points
+        The terminals, for a file that has only their hash; in any order, and some may be given
+        twice. They become the terminals of the solution as they are. A file with terminals must
+        have the same ones.
 
     Returns
     -------
     Solution
-        The solution, equal to the one that was saved bit for bit.
+        The solution, equal to the one that was saved bit for bit; without terminals in the file,
+        its edges may come in another order.
 
     Raises
     ------
     FormatError
-        If the file cannot be read, or is not a saved solution.
+        If the file cannot be read, is not a saved solution, or has no terminals and no points are
+        given.
     PointsError, TreeError
-        If the points cannot be used, or the edges are not the tree they claim to be.
+        If the points cannot be used or are other points, or if the edges are not the tree they
+        claim to be.
 
     Examples
     --------
@@ -195,13 +223,13 @@ def load_solution(path: PathOrStream, *, format: str | None = None) -> Solution:
     >>> load_solution(io.BytesIO(stream.getvalue())).length
     5.0
     """
-    return solution_of(read_source(path), format)
+    return solution_of(read_source(path), format, points)
 
 
-def solution_of(source: Source, format: str | None = None) -> Solution:
+def solution_of(source: Source, format: str | None = None, points: Any = None) -> Solution:
     """Return the validated solution of a file that was read already."""
     with reading(source.name):
-        return _checked_solution(_read_fields(source, format), source.name)
+        return _checked_solution(_read_fields(source, format), source.name, points)
 
 
 def tree_fields(source: Source) -> dict[str, Any] | None:
@@ -215,6 +243,30 @@ def tree_fields(source: Source) -> dict[str, Any] | None:
     return value
 
 
+def with_terminals(data: Mapping[str, Any], points: Any, name: str) -> Mapping[str, Any]:
+    """Return the fields of a tree with its terminals: those of the file, or else the points.
+
+    Points that are given must be the terminals either way.
+    """
+    stated = stamp_of(data.get("terminals"), name)
+    if points is None and stated is not None:
+        raise points_needed(stated, name)
+    if points is None:
+        return data
+    places = places_of(points)
+    own = stated or places_of(as_points(data["terminals"], what=f"{name}: terminals")).stamp
+    try:
+        check_stamp(own, places)
+    except TreeError as error:
+        raise TreeError(f"{name}: {error}") from None
+    if stated is None:
+        return data
+    edges = as_edges(data["edges"])
+    # What is wrong with edges is said by whoever checks the tree.
+    moved = data["edges"] if edges is None else attached_edges(edges, places)
+    return {**data, "terminals": as_points(points), "edges": moved}
+
+
 def write_picture(drawn: Any, path: PathOrStream, format: str) -> None:
     """Write a solution's picture, or a figure, as png, pdf or svg by matplotlib."""
     from ..viz.plot import save_figure
@@ -222,6 +274,12 @@ def write_picture(drawn: Any, path: PathOrStream, format: str) -> None:
     picture = io.BytesIO()
     save_figure(drawn, picture, format)
     write_target(path, picture.getvalue())
+
+
+def _detached(solution: Solution) -> dict[str, Any]:
+    places = places_of(solution.terminals)
+    edges = detached_edges(solution.edges, places).tolist()
+    return {**solution_to_dict(solution), "terminals": places.stamp, "edges": edges}
 
 
 def _as_text(solution: Solution, format: str) -> str:
@@ -256,7 +314,7 @@ def _read_fields(source: Source, format: str | None) -> dict[str, Any]:
     return value
 
 
-def _checked_solution(data: Any, name: str) -> Solution:
+def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
     if not isinstance(data, Mapping):
         raise FormatError(f"{name}: expected an object, got {type(data).__name__}")
     if data.get("format") != MARK:
@@ -271,6 +329,7 @@ def _checked_solution(data: Any, name: str) -> Solution:
     if missing or unknown:
         problem = "missing" if missing else "unknown"
         raise FormatError(f"{name}: {problem} fields: {', '.join(missing or unknown)}")
+    data = with_terminals(data, points, name)
     terminals = as_points(data["terminals"], what=f"{name}: terminals")
     steiner = data["steiner_points"]
     if not _is_empty(steiner):

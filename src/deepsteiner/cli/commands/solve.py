@@ -85,6 +85,9 @@ def solve(
             "- is standard output.",
         ),
     ] = None,
+    without_terminals: Annotated[
+        bool, _output("--without-terminals", help="Of json: a hash in place of the points.")
+    ] = False,
     as_json: Annotated[bool, _output("--json", help="Print one JSON object per instance.")] = False,
     trace: Annotated[bool, _solver("--trace", help="Record the steps in the result.")] = False,
     prove: Annotated[
@@ -113,6 +116,8 @@ def solve(
     options = method_options(method, option or [])
     instances = _instances(files, dataset, dataset_file, count, split=split, seed=seed, n=n)
     target = _target_for(target, len(instances))
+    if without_terminals and (target is None or target.format != "json"):
+        raise OptionError("--without-terminals is for one instance, written as json: -O tree.json")
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
     asked = {name: value for name, value in alone.items() if value is not None}
@@ -127,7 +132,7 @@ def solve(
             if max_edge is not None:
                 solved = [(instance, one.with_max_edge(max_edge)) for instance, one in solved]
             if solved:
-                _write(solved, len(instances), target, as_json)
+                _write(solved, len(instances), target, as_json, not without_terminals)
             elif watch.stopped:
                 say("nothing is finished, so nothing is written")
     silent = quiet or as_json or (target is not None and target.is_stdout) or watch.hung_up
@@ -182,7 +187,9 @@ def _target_for(target: Target | None, count: int) -> Target | None:
     )
 
 
-def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> None:
+def _write(
+    solved: Solved, count: int, target: Target | None, as_json: bool, terminals: bool
+) -> None:
     """Write the solutions; if some of the `count` instances are missing, say how many are there."""
     solutions = [solution for _, solution in solved]
     if count > 1:
@@ -192,7 +199,7 @@ def _write(solved: Solved, count: int, target: Target | None, as_json: bool) -> 
             for instance, solution in solved
         ]
     if target is not None:
-        write_solutions(solutions, target)
+        write_solutions(solutions, target, terminals=terminals)
     if as_json:
         write_solutions(solutions, Target("-", "jsonl"))
     if len(solved) < count:

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ...core.errors import FormatError, OptionError, TreeError
+from ...core.points import FloatArray
 from ...core.trees import LENGTH_TOLERANCE
 from ..checks import run_checks
 
@@ -18,6 +19,10 @@ def verify(
     file: Annotated[str, typer.Argument(help="A tree as json, geojson or csv; - is stdin.")],
     points: Annotated[
         str | None, typer.Option(metavar="FILE", help="The terminals must be these points.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Which array, member or number (from 0) of FILE."),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Steiner points: degree 3, angles of 120 degrees.")
@@ -34,19 +39,25 @@ def verify(
     terminals first, from 0); length, lower_bound and status are checked where they are given.
     That a bound is valid, or a tree the shortest, is not proven here.
 
+    A tree saved without its terminals has a hash of them and needs --points; neither their order
+    matters, nor whether some are given twice.
+
     \b
     Examples:
       deepsteiner verify tree.json --strict
       deepsteiner verify tree.geojson --points cities.geojson
+      deepsteiner verify docs/best-known/rl11849.json --points rl11849.tsp
     """
-    from ...io import load_points
     from ...io.sources import reading
+    from ...io.terminal_hash import points_needed, stamp_of
 
     if not 0 <= tolerance < 1:
         raise OptionError(f"--tolerance must be at least 0 and below 1, got {tolerance!r}")
     with reading(file):
         data = read_tree(file)
-        wanted = None if points is None else load_points(points)
+        wanted = read_wanted(points, key)
+        if wanted is None and (stated := stamp_of(data["terminals"], file)) is not None:
+            raise points_needed(stated, file)
         checks = list(run_checks(data, wanted, strict=strict, tolerance=tolerance))
     failed = [check for check in checks if check.passed is False]
     if as_json:
@@ -57,6 +68,17 @@ def verify(
             print(f"{word:<5} {check.name:<10} {check.finding}")
     if failed:
         raise TreeError(f"{file} fails the {failed[0].name} check: {failed[0].finding}")
+
+
+def read_wanted(points: str | None, key: str | None) -> FloatArray | None:
+    """Return the points that the terminals must be, if any are given."""
+    from ...io import load_points
+
+    if points is None:
+        if key is not None:
+            raise OptionError("--key chooses among the points of --points FILE, which is missing")
+        return None
+    return load_points(points, key=int(key) if key and key.isdecimal() else key)
 
 
 def read_tree(file: str) -> Mapping[str, Any]:

@@ -32,6 +32,7 @@ from deepsteiner.io import atomic_write
 from deepsteiner.io.terminal_hash import places_of
 
 PAGE = ROOT / "docs" / "best-known.md"
+REFUSED = "refused"
 HEADER = ["set", "points", "status", "length", "lower bound", "gap %", "s", "GiB", "better"]
 
 
@@ -82,23 +83,20 @@ def run_instances(given: argparse.Namespace) -> None:
             solve(np.random.default_rng(1).random((n, 2)))
     calibration = float(f"{REFERENCE_CALIBRATION / print_provenance():.4g}")
     print(f"{given.method}, {options}, limit {given.limit} s, threads {given.threads}\n")
+    how = {"limit": given.limit, "threads": given.threads, "options": options}
     rows: list[list[object]] = []
-    for instance in instances:
-        solution, peak = measured(solve, instance.points)
-        record = record_of(
-            instance,
-            solution,
-            limit=given.limit,
-            threads=given.threads,
-            options=options,
-            peak_gib=peak,
-            calibration=calibration,
-        )
-        rows.append(keep(store, record, solution))
-        print(*rows[-1], file=sys.stderr, flush=True)
-    print_table(HEADER, rows)
-    if given.out is None:
-        write()
+    try:
+        for instance in instances:
+            solution, peak = measured(solve, instance.points)
+            run = {**how, "peak_gib": peak, "calibration": calibration}
+            rows.append(keep(store, record_of(instance, solution, **run), solution))
+            print(*rows[-1], file=sys.stderr, flush=True)
+    finally:  # rows are kept one by one, so the page must follow also where the rest fails
+        print_table(HEADER, rows)
+        if given.out is None:
+            write()
+    if refused := [row for row in rows if row[-1] == REFUSED]:
+        raise RecordsError(f"{len(refused)} of {len(rows)} runs were not kept; see above")
 
 
 Solver = Callable[[np.ndarray], ds.Solution]
@@ -140,7 +138,11 @@ def record_of(instance: Instance, solution: ds.Solution, **run: Any) -> Record:
 def keep(store: Store, record: Record, solution: ds.Solution) -> list[object]:
     """Keep a run where it is better, and return its line."""
     bare = replace(solution.validate(), info={})
-    merit = store.put(record, lambda path: bare.save(path, terminals=False))
+    try:
+        merit = store.put(record, lambda path: bare.save(path, terminals=False))
+    except RecordsError as error:  # the other instances are solved all the same
+        print(f"error: {error}", file=sys.stderr)
+        merit = REFUSED
     return [
         record.name, record.n, record.status, f"{record.length:.10g}", f"{record.bound or 0:.10g}",
         f"{100.0 * (solution.gap or 0.0):.2g}", f"{record.seconds:.2f}", record.peak_gib, merit,

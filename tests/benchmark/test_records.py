@@ -12,6 +12,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.cli import run
+from deepsteiner.io.terminal_hash import places_of
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
@@ -168,6 +169,20 @@ class TestRun:
         # Proven, so there is nothing left to do for --open.
         assert records.main([*arguments, "--open"]) == 0
         assert "mine" not in capsys.readouterr().out
+
+    def test_a_contradiction_does_not_stop_the_others(self, tmp_path, capsys):
+        wrong = record(name="uniform9-1", length=99.0, bound=98.0, published=None)
+        points = np.random.default_rng(1).random((9, 2))
+        same = replace(wrong, sha256=places_of(points).stamp["sha256"])
+        in_folder(tmp_path).put(same, lambda path: None)
+        names = ["uniform9-1", "uniform10-1"]
+        assert records.main(["run", *names, "--out", str(tmp_path)]) == 2
+        error = capsys.readouterr().err
+        assert "error: uniform9-1: the bound 98.0" in error
+        assert "error: 1 of 2 runs were not kept; see above" in error
+        standings = in_folder(tmp_path).standings()
+        assert standings["uniform9-1"].tree == same
+        assert standings["uniform10-1"].proven
 
     def test_other_methods_and_bad_names(self, tmp_path, capsys):
         out = ["--out", str(tmp_path)]

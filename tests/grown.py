@@ -62,7 +62,8 @@ class Grown:
         assert run.grow(None)
         self.run = run
         self.n = len(points)
-        self.ground, self.forest, self.trees, self.levels, self.scratch = run.state[:5]
+        self.ground, self.forest, self.trees = run.state[:3]
+        self.scratch = run.state.scratch
         self.z = self.ground.points.tolist()
         self.branch, self.members = self.forest
         self.count = int(run.state.progress[0]["branches"])

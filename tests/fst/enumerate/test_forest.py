@@ -183,17 +183,12 @@ def test_sets_are_the_same_only_if_they_are():
 
 
 @pytest.mark.parametrize("n", [N, 150])
-def test_disjoint_sets(n):
+def test_members_of_sets(n):
     """With up to 63 terminals the bits alone decide."""
     rng = np.random.default_rng(2)
     sets = random_sets(rng, 60, n)
     stored = Sets(sets)
     exact = n <= store.MASK_BITS
-    found = [
-        store.disjoint(stored.forest, a, b, exact) == (not set(sets[a]) & set(sets[b]))
-        for a, b in itertools.product(range(60), repeat=2)
-    ]
-    assert all(found)
     for a, t in itertools.product(range(60), range(n)):
         assert store.is_member(stored.forest, a, t, exact) == (t in sets[a])
 
@@ -238,34 +233,68 @@ def spanning_length(distance: np.ndarray, terminals: list[int]) -> float:
 
 def test_terminals_are_the_first_branches():
     points = 2.0 * np.random.default_rng(4).random((N, 2)) - 1.0
-    state = generation_kernels.begin(points, *ground.spanning_tree(points), 3)
+    state = generation_kernels.begin(points, *ground.spanning_tree(points))
     for t, row in enumerate(state.forest.branches[:N]):
         place = complex(*points[state.order[t]])
         assert row["equilateral"] == row["centre"] == row["place"] == place
         assert (row["left"], row["right"], row["size"], row["bound"]) == (-1, -1, 1, 0.0)
         assert (row["key"], row["mask"]) == (store.set_key(t), 1 << t)
-        assert row["reach"] == state.ground.longest
+        assert row["reach"] == state.lookup.reach[t].max() <= state.ground.longest
         assert state.forest.members[row["start"]] == t
-    assert state.progress[0].tolist() == (N, N, 0, 0, 0, 0, 0)
+    assert state.progress[0].tolist() == (N, N, 0, 0, 0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(
-    "full", [generation_kernels.BRANCHES_FULL, generation_kernels.TREES_FULL], ids=["rows", "trees"]
+    ("full", "expected"),
+    [
+        (generation_kernels.BRANCHES_FULL, {"branches", "members", "items", "boxes"}),
+        (generation_kernels.TREES_FULL, {"trees"}),
+        (generation_kernels.PAIRS_FULL, {"pairs"}),
+    ],
+    ids=["rows", "trees", "pairs"],
 )
-def test_more_room_keeps_what_is_there(full):
+def test_more_room_keeps_what_is_there(full, expected):
     grown = grown_from("uniform")
     before = grown.run.state
     after = generation_kernels.with_room(before, full)
     arrays = {
         "branches": (before.forest.branches, after.forest.branches),
         "members": (before.forest.members, after.forest.members),
-        "items": (before.levels.items, after.levels.items),
+        "items": (before.lookup.items, after.lookup.items),
+        "boxes": (before.lookup.boxes, after.lookup.boxes),
+        "pairs": (before.pairs.items, after.pairs.items),
         "trees": (before.trees.items, after.trees.items),
     }
     longer = {name for name, (old, new) in arrays.items() if len(new) == 2 * len(old)}
-    assert longer == ({"trees"} if full == generation_kernels.TREES_FULL else {*arrays} - {"trees"})
+    assert longer == expected
     for old, new in arrays.values():
         assert new[: len(old)].tobytes() == old.tobytes()
     for tree, item in enumerate(after.trees.items[: len(grown.known)]):
         one = (item["key"], item["branch"], item["root"])
         assert store.find_tree(after.trees, after.forest, *map(int, one)) == tree
+
+
+def test_pairs_wait_for_their_size():
+    """The last that came is the first to go; room is used again."""
+    grown = grown_from("uniform")
+    state = grown.run.state
+    waiting: dict[int, list[list[int]]] = {}
+    rng = np.random.default_rng(7)
+    room = len(state.pairs.items)
+    for _ in range(4 * room // 50):
+        found = rng.integers(0, grown.count // 2, (50, 2))
+        if not generation_kernels.enter_pairs(state, found, 50):
+            assert state.progress[0]["pairs"] > room - 50
+            break
+        for pair in found.tolist():
+            waiting.setdefault(sum(map(grown.size, pair)), []).append(pair)
+        size = int(rng.choice(list(waiting)))
+        most = int(rng.integers(1, 40))
+        taken = generation_kernels.take_pairs(state, size, most).tolist()
+        assert taken == waiting[size][: -most - 1 : -1]
+        del waiting[size][-len(taken) :]
+        waiting = {size: pairs for size, pairs in waiting.items() if pairs}
+        assert state.progress[0]["pairs"] == sum(map(len, waiting.values()))
+    for size, pairs in waiting.items():
+        assert generation_kernels.take_pairs(state, size, 1 << 40).tolist() == pairs[::-1]
+    assert state.progress[0]["pairs"] == 0

@@ -15,7 +15,6 @@ import pytest
 from deepsteiner.fst.enumerate.complete import (
     branch_kernels,
     exchange_kernels,
-    growth_kernels,
     lune_kernels,
     reach_kernels,
 )
@@ -118,70 +117,6 @@ def test_what_is_stored_follows_from_the_arc(grown):
         reach_kernels.settle(grown.ground, forest, row, Arc(True, *grown.interval(row)))
         for name in names:
             assert forest.branches[row][name] == grown.branch[row][name]
-
-
-def test_partners_are_found_wherever_they_are(grown):
-    """All pairs are tried: those that can be joined must be among the ones looked up."""
-    found = np.empty(grown.count, np.int64)
-    ground, levels, scratch, forest = grown.ground, grown.levels, grown.scratch, grown.copied()
-    first = levels.first
-    joined = 0
-    for one in range(grown.count):
-        for smaller in range(1, grown.size(one) + 1):
-            for swap in (0, 1):
-                hits = growth_kernels.partners(
-                    ground, forest, levels, one, smaller, swap, found
-                ).hits
-                looked_up = set(found[:hits].tolist())
-                assert len(looked_up) == hits
-                lowest = one + 1 if smaller == grown.size(one) else 0
-                for two in range(max(int(first[smaller]), lowest), int(first[smaller + 1])):
-                    if set(grown.terminals(one)) & set(grown.terminals(two)):
-                        assert two not in looked_up
-                        continue
-                    pair = (one, two) if swap == 0 else (two, one)
-                    arc = branch_kernels.merge(
-                        ground, forest, grown.trees, scratch, *pair, grown.count, grown.used
-                    )
-                    if arc.exists and lune_kernels.march(ground, forest, scratch, grown.count, arc):
-                        own = forest.branches[grown.count]
-                        if within_reach(grown, pair, (own["a"].item(), own["b"].item())):
-                            joined += 1
-                            assert two in looked_up
-    assert joined > grown.n
-
-
-@pytest.mark.parametrize("is_left", [True, False])
-def test_siblings_are_in_the_box_they_are_looked_for_in(grown, is_left):
-    """A sibling is one edge ahead and another to the right (or left), wherever a branch is left."""
-    turn = SIXTH if is_left else SIXTH.conjugate()
-    touched = 0
-    for row in range(grown.count):
-        own = float(grown.branch[row]["reach"])
-        ways = [cmath.exp(1j * t) for t in np.linspace(0.0, 2 * math.pi, 73)]
-        for reach, spread in ((0.4, 0.0), (0.1, 0.05)):
-            low, high = growth_kernels.partner_box(
-                grown.branch[row], 0 if is_left else 1, reach, spread
-            )
-            for u in grown.samples(row) if row >= grown.n else ways:
-                start = grown.placed(row, u).place
-                for one, two, way in itertools.product((0.0, own), (0.0, reach), ways[::6]):
-                    place = start + one * u + two * turn * u + spread * way
-                    assert low.real - LOOSE <= place.real <= high.real + LOOSE
-                    assert low.imag - LOOSE <= place.imag <= high.imag + LOOSE
-                    touched += min(place.real - low.real, high.real - place.real) < 0.02
-    assert touched > 0
-
-
-def within_reach(grown: Grown, pair: tuple[int, int], ends: tuple[complex, complex]) -> bool:
-    """Whether in some direction neither new edge is longer than its branch can need."""
-    width = cmath.phase(ends[1] / ends[0])
-    for t in np.linspace(0.0, 1.0, 33):
-        node = grown.placed(-1, ends[0] * cmath.exp(1j * width * t), pair)
-        edges = [abs(node.place - child.place) for child in node.children]
-        if all(edge <= grown.branch[row]["reach"] for row, edge in zip(pair, edges, strict=True)):
-            return True
-    return False
 
 
 # Reasons for which a direction of a new branch may be dropped.

@@ -109,9 +109,9 @@ def enter_trees(generation: Generation, found: Records, count: int) -> bool:
 @njit(cache=True, error_model="numpy")
 def close_level(generation: Generation, size: int, budget: int) -> int:
     """Close the branches of one size with later terminals into full Steiner trees."""
-    first, progress = generation.levels.first, generation.progress[0]
-    if progress.larger == 0:
-        progress.larger = -1
+    first, progress = generation.first, generation.progress[0]
+    if progress.stage == 0:
+        progress.stage = 1
         progress.position = first[size]
     found = np.empty(ROOM + len(generation.ground.points), TREE)
     while progress.position < first[size + 1]:
@@ -122,7 +122,7 @@ def close_level(generation: Generation, size: int, budget: int) -> int:
         if not enter_trees(generation, found, closed.trees):
             return TREES_FULL
         progress.position, budget = closed.position, closed.budget
-    progress.larger = 0
+    progress.stage = 0
     return DONE
 
 

@@ -88,6 +88,7 @@ class Scratch(NamedTuple):
     vertices: Records  # of VERTEX: where it is, how fast it moves when the branch turns
     paths: Records  # of PATH, two-dimensional: longest edge between two vertices, its rate
     near: Floats  # of terminals: bottleneck distance to the other side of a merge
+    inside: Ints  # of terminals: bits of the branches in hand that have them; zero in between
 
 
 @njit(cache=True, error_model="numpy")
@@ -99,6 +100,7 @@ def new_scratch(n: int) -> Scratch:
         np.empty(vertices, VERTEX),
         np.empty((vertices, vertices), PATH),
         np.empty(n),
+        np.zeros(n, np.int64),
     )
 
 
@@ -197,26 +199,6 @@ def hashed(items: Records, count: int) -> Trees:
     for tree in range(count):
         insert_key(table, items[tree].key, tree)
     return Trees(items, table)
-
-
-@lean
-def disjoint(forest: Forest, one: int, two: int, exact_masks: bool) -> bool:
-    """Whether two branches share no terminal."""
-    members, mine, yours = forest.members, forest.branches[one], forest.branches[two]
-    if mine.mask & yours.mask == 0:
-        return True
-    if exact_masks:
-        return False
-    i, j = mine.start, yours.start
-    i_end, j_end = i + mine.size, j + yours.size
-    while i < i_end and j < j_end:
-        if members[i] == members[j]:
-            return False
-        if members[i] < members[j]:
-            i += 1
-        else:
-            j += 1
-    return True
 
 
 @lean

@@ -17,6 +17,7 @@ from ...trees import FullTrees
 
 if TYPE_CHECKING:
     from .generation_kernels import Generation
+    from .growth_kernels import Grown, Span
 
 KeepGoing = Callable[[str, int, int], bool]
 
@@ -24,8 +25,6 @@ DENSE_LIMIT = 1500
 """Up to here looking at all pairs is the fastest way to a spanning tree."""
 SLICE = 30_000
 """Candidates per slice: a few milliseconds, and below 50 ms on a busy machine."""
-FIRST_SIZES = 8
-"""Sizes of branches for which there is room at first."""
 LONG_COPY = 50_000
 """Branches from which on it takes long to copy them."""
 WAITING = "making room"
@@ -34,6 +33,8 @@ FIRST_SHARE, PARTS = 64, 4
 """Branches that each thread takes at first, and the parts they are split into."""
 SHARE_SECONDS = 0.05
 """What a share should take: reports come in between."""
+PAIRS_A_PART = 4096
+"""Room for pairs that each part should have, at first."""
 ROWS_A_PART = 4096
 """Room for new branches that each part should have."""
 UNLIMITED = 1 << 60
@@ -122,60 +123,75 @@ class _Generation:
         self.points = points
         self.keep_going = keep_going
         self.workers = workers
+        self.room = PAIRS_A_PART
         self.scratch = workers.scratch(lambda: new_scratch(len(points)))
         if len(points) <= DENSE_LIMIT:
             edges, lengths = spanning_tree(points)
         else:
             edges, lengths = by_length(points, minimum_spanning_tree(points))
-        self.state = begin(points, edges, lengths, FIRST_SIZES)
+        self.state = begin(points, edges, lengths)
         finish_level(self.state, 1)
 
     def grow(self, max_size: int | None) -> bool:
         """Grow and close level after level; whether nothing was left out."""
         from .growth_kernels import finish_level
 
-        first = self.state.levels.first
+        first = self.state.first
         for size in range(2, len(self.points)):
             if max_size is not None and size >= max_size:
                 return False
-            if size >= len(self.state.levels.lines):
-                self._add_sizes()
             first[size] = self.state.progress[0]["branches"]
             if not self._grow_level(size):
                 return False
             finish_level(self.state, size)
-            if not self._close_level(size):
+            if not self._close_level(size) or not self._search_level(size):
                 return False
-            # The larger child of a branch of size s + 1 or more has over s / 2 terminals.
-            if first[(size + 2) // 2] == first[size + 1]:
+            if first[size] == first[size + 1] and self.state.progress[0]["pairs"] == 0:
                 break
         return True
 
     def _grow_level(self, size: int) -> bool:
         """Make the branches of one size; False when asked to stop."""
-        from .growth_kernels import grow_level
+        from .generation_kernels import take_pairs
+        from .growth_kernels import grow_by_terminals, grow_level, grow_pairs
 
-        phase = f"growing branches of {size} terminals"
+        phase, first = f"growing branches of {size} terminals", self.state.first
         if self.workers.threads == 1:
             return self._run(grow_level, phase, size)
-        first = self.state.levels.first
-        for larger in range(size - 1, (size - 1) // 2, -1):
-            if first[size - larger] < first[size - larger + 1] and not self._shared(
-                lambda low, high: self._grow_together(size, low, high),
-                int(first[larger]), int(first[larger + 1]), phase,
-            ):  # fmt: skip
-                return False
-        return True
+
+        def by_terminals(span: Span) -> Grown:
+            return grow_by_terminals(self.state, self.scratch(), size, span, UNLIMITED)
+
+        def by_pairs(span: Span) -> Grown:
+            return grow_pairs(self.state, self.scratch(), size, pairs, span, UNLIMITED)
+
+        low, high = int(first[size - 1]), int(first[size])
+        if not self._shared(lambda *some: self._grow(by_terminals, size, *some), low, high, phase):
+            return False
+        pairs = take_pairs(self.state, size, UNLIMITED)
+        return self._shared(lambda *some: self._grow(by_pairs, size, *some), 0, len(pairs), phase)
 
     def _close_level(self, size: int) -> bool:
         """Close the branches of one size into trees; False when asked to stop."""
         from .closing_kernels import close_level
 
-        phase, first = f"closing trees of {size + 1} terminals", self.state.levels.first
+        phase, first = f"closing trees of {size + 1} terminals", self.state.first
         if self.workers.threads == 1:
             return self._run(close_level, phase, size)
-        low, high = int(first[size]), int(first[size + 1])
-        return self._shared(self._close_together, low, high, phase)
+        return self._shared(self._close, int(first[size]), int(first[size + 1]), phase)
+
+    def _search_level(self, size: int) -> bool:
+        """Find what the branches of one size can be joined with; False when asked to stop."""
+        from .growth_kernels import search_level
+
+        phase, first = f"pairing branches of {size} terminals", self.state.first
+        if self.workers.threads == 1:
+            return self._run(search_level, phase, size)
+        roots, trees = self.state.lookup.roots, int(self.state.lookup.trees[0])
+        low, high = int(roots[trees - 1]), int(roots[trees])
+        if first[size] == first[size + 1]:
+            return True
+        return self._shared(lambda *some: self._search(size, *some), low, high, phase)
 
     def _shared(self, work: Callable[[int, int], int], low: int, high: int, phase: str) -> bool:
         """Let threads work on branches low..high, some at a time; False when asked to stop.
@@ -202,31 +218,40 @@ class _Generation:
         bounds = [low + (high - low) * k // count for k in range(count + 1)]
         return list(itertools.pairwise(bounds))
 
-    def _grow_together(self, size: int, low: int, high: int) -> int:
-        """Pair branches low..high with smaller ones, each part in rows of its own."""
+    def _grow(self, kernel: Callable[[Span], Grown], size: int, low: int, high: int) -> int:
+        """Grow from low..high by a kernel, each part in rows of its own."""
         from .generation_kernels import BRANCHES_FULL
-        from .growth_kernels import Span, adopt, grow_some
+        from .growth_kernels import adopt
 
-        parts = self._parts(low, high)
-        rows, members = self._room(len(parts))
-        if min(rows, members // size) < ROWS_A_PART:
-            self.state = self._with_room(BRANCHES_FULL)
+        spans = self._spans(low, high, size, ROWS_A_PART)
+        if not spans:
             return low
-        row, member = (int(self.state.progress[0][name]) for name in ("branches", "members"))
-        spans = [
-            Span(*part, row + k * rows, row + (k + 1) * rows,
-                 member + k * members, member + (k + 1) * members)
-            for k, part in enumerate(parts)
-        ]  # fmt: skip
-        grown = self.workers.each(
-            lambda span: grow_some(self.state, self.scratch(), size, span, UNLIMITED), spans
-        )
-        for span, result in zip(spans, grown, strict=True):
+        for span, result in zip(spans, self.workers.each(kernel, spans), strict=True):
             adopt(self.state, span, result)
             if result.position < span.high:  # there was no room: what later parts grew is dropped
                 self.state = self._with_room(BRANCHES_FULL)
                 return int(result.position)
         return high
+
+    def _spans(self, low: int, high: int, size: int, rows: int) -> list[Span]:
+        """Split a range into parts that each have room for so many branches of a size.
+
+        Without that there are none, and room for more is made.
+        """
+        from .generation_kernels import BRANCHES_FULL
+        from .growth_kernels import Span
+
+        parts, progress = self._parts(low, high), self.state.progress[0]
+        free_rows, free = self._room(len(parts))
+        if min(free_rows, free // size) < rows:
+            self.state = self._with_room(BRANCHES_FULL)
+            return []
+        row, member = int(progress["branches"]), int(progress["members"])
+        return [
+            Span(*part, row + k * free_rows, row + (k + 1) * free_rows,
+                 member + k * free, member + (k + 1) * free)
+            for k, part in enumerate(parts)
+        ]  # fmt: skip
 
     def _room(self, parts: int) -> tuple[int, int]:
         """Return how many rows and members there are for each of some parts."""
@@ -234,7 +259,30 @@ class _Generation:
         rows = len(forest.branches) - int(progress["branches"])
         return rows // parts, (len(forest.members) - int(progress["members"])) // parts
 
-    def _close_together(self, low: int, high: int) -> int:
+    def _search(self, size: int, low: int, high: int) -> int:
+        """Find pairs for the boxes low..high of the index; they wait in the order of these."""
+        from .generation_kernels import PAIRS_FULL, enter_pairs
+        from .growth_kernels import search_some
+
+        def search(span: Span) -> Any:
+            found = np.empty((self.room, 2), np.int64)
+            return search_some(self.state, self.scratch(), size, span, UNLIMITED, found), found
+
+        spans = self._spans(low, high, len(self.points), 1)
+        if not spans:
+            return low
+        for span, (searched, found) in zip(spans, self.workers.each(search, spans), strict=True):
+            while not enter_pairs(self.state, found, searched.pairs):
+                self.state = self._with_room(PAIRS_FULL)
+            self.state.progress[0]["candidates"] += searched.candidates
+            if (
+                searched.position < span.high
+            ):  # there was no room: what later parts found is dropped
+                self.room *= 2
+                return int(searched.position)
+        return high
+
+    def _close(self, low: int, high: int) -> int:
         """Close branches low..high; what is found is entered in their order."""
         from .closing_kernels import ROOM, close_some, enter_trees
         from .forest_kernels import TREE
@@ -252,19 +300,13 @@ class _Generation:
                 return int(closed.position)
         return high
 
-    def _add_sizes(self) -> None:
-        """Make room for twice as many sizes."""
-        lines = self.state.levels.lines
-        levels = self.state.levels._replace(lines=np.concatenate((lines, np.zeros_like(lines))))
-        self.state = self.state._replace(levels=levels)
-
     def _run(self, kernel: Callable[..., int], phase: str, size: int) -> bool:
         """Call one kernel until its level is finished; False when asked to stop."""
-        from .generation_kernels import BRANCHES_FULL, DONE, TREES_FULL
+        from .generation_kernels import DONE, MORE
 
         while True:
             status = kernel(self.state, size, SLICE)
-            if status in (BRANCHES_FULL, TREES_FULL):
+            if status not in (DONE, MORE):
                 try:
                     self.state = self._with_room(status)
                 except Stopped:

@@ -20,32 +20,21 @@ from .forest_kernels import (
     new_scratch,
     set_key,
 )
+from .index_kernels import Index, new_index
+from .reach_kernels import terminal_reaches
 
-DONE, MORE, BRANCHES_FULL, TREES_FULL = range(4)
+DONE, MORE, BRANCHES_FULL, TREES_FULL, PAIRS_FULL = range(5)
 """What a slice ended with: level finished, call again, or call again with more room."""
 NEARLY_FULL = 0.8
-SECTORS = 24
-"""Directions are told apart by 15 degrees when partners are looked up."""
 
-ITEM = np.dtype(
-    [
-        ("branch", np.int64),
-        ("mask", np.int64),  # and what is needed of it before it is looked at
-        ("place", np.complex128),
-        ("spread", np.float64),
-        ("reach", np.float64),
-    ],
-    align=True,
-)
-EXTENT = np.dtype(
-    [("spread", np.float64), ("reach", np.float64), ("width", np.float64)], align=True
-)
+PAIR = np.dtype([("left", np.int32), ("right", np.int32), ("next", np.int32)], align=True)
 PROGRESS = np.dtype(
     [
         ("branches", np.int64),  # how many there are, terminals included
         ("members", np.int64),
         ("trees", np.int64),
-        ("larger", np.int64),  # size of the larger of two branches being paired (0: begin a level)
+        ("pairs", np.int64),  # that wait
+        ("stage", np.int64),  # of the work on a level (0: begin it)
         ("position", np.int64),  # the branch to go on with
         ("candidates", np.int64),  # pairs looked at
         ("merges", np.int64),  # pairs joined
@@ -53,13 +42,11 @@ PROGRESS = np.dtype(
 )
 
 
-class Levels(NamedTuple):
-    """Branches by size."""
+class Pairs(NamedTuple):
+    """Branches to be joined, in a list for each size of what they make."""
 
-    first: Ints  # first branch of each size; first[size + 1] ends it
-    lines: Ints  # (sizes, SECTORS * cells + 1) offsets into items, counted from first[size]
-    items: Records  # of ITEM: the branches of each size by row, sector of direction and column
-    extent: Records  # of EXTENT: largest spread, reach and width of the branches of each size
+    items: Records  # of PAIR
+    heads: Ints  # first pair of each size (-1: none); that of size 0 is of those not in use
 
 
 class Generation(NamedTuple):
@@ -68,7 +55,9 @@ class Generation(NamedTuple):
     ground: Ground
     forest: Forest
     trees: Trees
-    levels: Levels
+    first: Ints  # first branch of each size; first[size + 1] ends it
+    lookup: Index
+    pairs: Pairs
     scratch: Scratch
     progress: Records  # one PROGRESS
     order: Ints  # numbers of the terminals in the input
@@ -77,11 +66,12 @@ class Generation(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def begin(points: Floats, edges: Ints, lengths: Floats, sizes: int) -> Generation:
-    """Enter the terminals as branches of size one; lines have room for `sizes` sizes."""
+def begin(points: Floats, edges: Ints, lengths: Floats) -> Generation:
+    """Enter the terminals as branches of size one."""
     n = len(points)
     order, gaps = merge_order(n, edges, lengths)
     ground = prepare_ground(points, order, gaps)
+    reach = terminal_reaches(ground)
     rows = 32 * n + 32
     branches, members = np.empty(rows, BRANCH), np.empty(4 * rows, np.int64)
     for t in range(n):
@@ -89,23 +79,19 @@ def begin(points: Floats, edges: Ints, lengths: Floats, sizes: int) -> Generatio
         own.equilateral = own.centre = own.place = ground.points[t]
         own.a = own.b = own.middle = 0j
         own.cosine = own.sine = own.angle = own.width = own.spread = own.bound = 0.0
-        own.reach = ground.longest
+        own.reach = reach[t].max()
         own.left = own.right = -1
         own.size, own.start, own.key, own.mask = 1, t, set_key(t), 1 << (t % MASK_BITS)
         members[t] = t
-    levels = Levels(
-        np.zeros(n + 2, np.int64),
-        np.zeros((sizes, SECTORS * ground.grid.columns * ground.grid.rows + 1), np.int64),
-        np.empty(rows, ITEM),
-        np.zeros(n + 2, EXTENT),
-    )
     progress = np.zeros(1, PROGRESS)
     progress[0].branches = progress[0].members = n
     return Generation(
         ground,
         Forest(branches, members),
         hashed(np.empty(8 * n + 64, TREE), 0),
-        levels,
+        np.zeros(n + 2, np.int64),
+        new_index(rows, reach),
+        Pairs(np.empty(rows, PAIR), np.full(n + 1, -1)),
         new_scratch(n),
         progress,
         order,
@@ -126,18 +112,63 @@ def doubled(array: Array) -> Array:
 @njit(cache=True, error_model="numpy", nogil=True)
 def with_room(generation: Generation, status: int) -> Generation:
     """The same with more room for what is full; nothing is changed."""
-    ground, forest, trees, levels, scratch, progress, order, edges, lengths = generation
-    branches, members, items = forest.branches, forest.members, levels.items
+    ground, forest, trees, first, lookup, pairs, scratch, progress, order, edges, lengths = (
+        generation
+    )
+    branches, members = forest
     few_rows = progress[0].branches > NEARLY_FULL * len(branches)
     few_members = progress[0].members > NEARLY_FULL * len(members)
     if status == TREES_FULL:
         trees = hashed(doubled(trees.items), progress[0].trees)
+    elif status == PAIRS_FULL:
+        pairs = Pairs(doubled(pairs.items), pairs.heads)
     else:
         # Copy only what is nearly full, if that is clear.
         if few_members or not few_rows:
             members = doubled(members)
         if few_rows or not few_members:
-            branches, items = doubled(branches), doubled(items)
-    forest = Forest(branches, members)
-    levels = Levels(levels.first, levels.lines, items, levels.extent)
-    return Generation(ground, forest, trees, levels, scratch, progress, order, edges, lengths)
+            branches = doubled(branches)
+            items, boxes = doubled(lookup.items), doubled(lookup.boxes)
+            lookup = Index(items, boxes, lookup.starts, lookup.roots, lookup.trees, lookup.reach)
+    return Generation(
+        ground, Forest(branches, members), trees, first, lookup, pairs, scratch, progress,
+        order, edges, lengths,
+    )  # fmt: skip
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def enter_pairs(generation: Generation, found: Ints, count: int) -> bool:
+    """Let pairs wait for their size; False, and nothing done, without room."""
+    branches, (items, heads) = generation.forest.branches, generation.pairs
+    progress = generation.progress[0]
+    if progress.pairs + count > len(items):
+        return False
+    for k in range(count):
+        left, right = found[k]
+        size = branches[left].size + branches[right].size
+        new = heads[0]
+        if new >= 0:
+            heads[0] = items[new].next
+        else:
+            new = progress.pairs  # all before are in use
+        progress.pairs += 1
+        items[new].left, items[new].right, items[new].next = left, right, heads[size]
+        heads[size] = new
+    return True
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def take_pairs(generation: Generation, size: int, most: int) -> Ints:
+    """Take some of the pairs that wait for a size, the last that came first."""
+    items, heads = generation.pairs
+    count, pair = 0, heads[size]
+    while pair >= 0 and count < most:
+        count += 1
+        pair = items[pair].next
+    taken = np.empty((count, 2), np.int64)
+    for k in range(count):
+        pair = heads[size]
+        taken[k, 0], taken[k, 1] = items[pair].left, items[pair].right
+        heads[size], items[pair].next, heads[0] = items[pair].next, heads[0], pair
+    generation.progress[0].pairs -= count
+    return taken

@@ -1,47 +1,50 @@
-"""Level by level: pair branches into larger ones.
+"""Level by level: join branches into larger ones, and find out what can be joined next.
 
-The work comes in slices: the kernel returns after a bounded number of candidates and goes on from
-`progress` when called again. Branches of one size are sorted by grid row, sector of direction and
-grid column, so that partners are found by looking where a partner can be and where it must lead.
+The work comes in slices: a kernel returns after a bounded amount of it and goes on from `progress`
+when called again. Branches of one size grow from smaller ones and terminals, which are looked up
+as they are needed, and from the pairs that wait for that size.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numba import njit
 
-from .arc_kernels import cross, dot, lean, turn
-from .bottleneck_kernels import (
-    Ground,
-    Ints,
-    cells_between,
-    column_of,
-    row_of,
-    sort_into_cells,
-)
+from .arc_kernels import lean
+from .bottleneck_kernels import Ground, Ints
 from .branch_kernels import merge
-from .forest_kernels import MASK_BITS, Forest, Scratch, disjoint
-from .generation_kernels import BRANCHES_FULL, DONE, MORE, SECTORS, Generation, Levels
+from .forest_kernels import Forest, Scratch, Trees
+from .generation_kernels import (
+    BRANCHES_FULL,
+    DONE,
+    MORE,
+    PAIRS_FULL,
+    Generation,
+    enter_pairs,
+    take_pairs,
+)
+from .index_kernels import (
+    LEAF,
+    enter_branches,
+    is_seen,
+    next_leaf,
+    sight_of,
+    sight_of_all,
+    terminals_for,
+    turned_apart,
+)
 from .lune_kernels import march
 
-SECTORS_PER_RADIAN = SECTORS / (2.0 * np.pi)
 MERGE_COST = 10
 """How much of the budget a merge takes, in candidates looked at."""
-
-
-class Partners(NamedTuple):
-    """How a search for partners went."""
-
-    hits: int
-    tried: int  # branches looked at
-    visited: int  # places they were looked for in
+ROOM = 1024
+"""Pairs that are found before they wait for their size."""
 
 
 class Span(NamedTuple):
-    """Branches to find partners for, and where what grows from them is written."""
+    """Branches (or pairs) to grow from, and where what grows from them is written."""
 
     low: int
     high: int
@@ -52,7 +55,7 @@ class Span(NamedTuple):
 
 
 class Grown(NamedTuple):
-    """How far a span came: the next branch, the ends of what was written, and the work."""
+    """How far a span came: where to go on, the ends of what was written, and the work."""
 
     position: int
     row: int
@@ -62,52 +65,56 @@ class Grown(NamedTuple):
     budget: int  # what is left of it
 
 
+class Searched(NamedTuple):
+    """How far a search for pairs came."""
+
+    position: int
+    pairs: int
+    candidates: int
+    budget: int
+
+
 @njit(cache=True, error_model="numpy")
 def finish_level(generation: Generation, size: int) -> None:
-    """Sort the branches of one size by row, direction and column, ready to be looked up."""
-    branches, levels, grid = generation.forest.branches, generation.levels, generation.ground.grid
-    low, high = levels.first[size], generation.progress[0].branches
-    levels.first[size + 1] = high
-    keys = np.empty(high - low, np.int64)
-    extent = levels.extent[size]
-    for i in range(high - low):
-        own = branches[low + i]
-        sector = 0
-        if size > 1:
-            sector = int((own.angle + np.pi) * SECTORS_PER_RADIAN)
-        line = row_of(own.place.imag, grid) * SECTORS + sector % SECTORS
-        keys[i] = line * grid.columns + column_of(own.place.real, grid)
-        extent.spread = max(extent.spread, own.spread)
-        extent.reach = max(extent.reach, own.reach)
-        extent.width = max(extent.width, own.width)
-    offsets, order = sort_into_cells(keys, SECTORS * grid.columns * grid.rows)
-    for k in range(len(offsets)):
-        levels.lines[size, k] = offsets[k]
-    for i in range(high - low):
-        own, item = branches[order[i] + low], levels.items[low + i]
-        item.branch, item.mask = order[i] + low, own.mask
-        item.place, item.spread, item.reach = own.place, own.spread, own.reach
-    generation.progress[0].larger = 0
+    """Put the branches of one size into the index."""
+    first, progress = generation.first, generation.progress[0]
+    first[size + 1] = progress.branches
+    enter_branches(generation.lookup, generation.forest.branches, first[size], first[size + 1])
+    progress.stage = 0
+
+
+@lean
+def grows(
+    ground: Ground, forest: Forest, trees: Trees, scratch: Scratch,
+    left: int, right: int, row: int, member: int,
+) -> bool:  # fmt: skip
+    """Join two branches in a row, members from `member`; whether what is made may be needed."""
+    arc = merge(ground, forest, trees, scratch, left, right, row, member)
+    if not arc.exists:
+        return False
+    # The closing terminal comes after all others in the order.
+    if forest.members[member + forest.branches[row].size - 1] == len(ground.points) - 1:
+        return False
+    return march(ground, forest, scratch, row, arc)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def grow_some(
+def grow_by_terminals(
     generation: Generation, scratch: Scratch, size: int, span: Span, budget: int
 ) -> Grown:
-    """Pair the branches of a span, all of one size, with smaller ones into branches of `size`.
+    """Join each branch of a span with single terminals into branches of `size`.
 
     Ends early, before a branch of the span, when the budget is spent or there is no room.
     """
-    ground, forest, trees, levels = generation[:4]
+    ground, forest, trees, _, lookup = generation[:5]
     position, high, count, last_row, used, last_member = span
-    smaller = size - forest.branches[position].size
-    found = np.empty(levels.first[smaller + 1] - levels.first[smaller], np.int64)
-    candidates = merges = full = int(np.int64(0))  # literals would compile callees twice
+    found = np.empty(len(ground.points), np.int64)
+    candidates = merges = full = 0
     rows, members = count, used
     while position < high and budget > 0 and not full:
         for swap in range(2):
-            hits, tried, visited = partners(ground, forest, levels, position, smaller, swap, found)
-            budget -= tried + MERGE_COST * hits + visited
+            hits, tried = terminals_for(ground, forest, lookup, position, swap, found)
+            budget -= tried + MERGE_COST * hits
             candidates += tried
             merges += hits
             for k in range(hits):
@@ -115,12 +122,8 @@ def grow_some(
                     full = 1
                     break
                 left, right = (position, found[k]) if swap == 0 else (found[k], position)
-                arc = merge(ground, forest, trees, scratch, left, right, count, used)
-                # The closing terminal comes after all others in the order.
-                if not arc.exists or forest.members[used + size - 1] == len(ground.points) - 1:
-                    continue
-                budget -= 4 * size * size  # all pairs of vertices are looked at, at both ends
-                if march(ground, forest, scratch, count, arc):
+                if grows(ground, forest, trees, scratch, left, right, count, used):
+                    budget -= 4 * size * size  # all pairs of vertices were looked at
                     count += 1
                     used += size
         if not full:
@@ -129,30 +132,217 @@ def grow_some(
     return Grown(position, rows, members, candidates, merges, budget)
 
 
+@njit(cache=True, error_model="numpy", nogil=True)
+def grow_pairs(
+    generation: Generation, scratch: Scratch, size: int, pairs: Ints, span: Span, budget: int
+) -> Grown:
+    """Join the pairs of a span into branches of `size`; ends early as `grow_by_terminals` does."""
+    ground, forest, trees = generation[:3]
+    position, high, count, last_row, used, last_member = span
+    merges = 0
+    while position < high and budget > 0:
+        if count + 1 >= last_row or used + 2 * size >= last_member:
+            break
+        left, right = pairs[position]
+        merges += 1
+        budget -= MERGE_COST
+        if grows(ground, forest, trees, scratch, left, right, count, used):
+            budget -= 4 * size * size
+            count += 1
+            used += size
+        position += 1
+    return Grown(position, count, used, 0, merges, budget)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def search_some(
+    generation: Generation, scratch: Scratch, size: int, span: Span, budget: int, found: Ints
+) -> Searched:
+    """Find pairs of a branch of a size and one of at most that size, terminals apart.
+
+    The span is one of boxes of the index. Those of a size in a box look for partners together.
+    Pairs that could be joined today are written to `found`, left and right; when their size is
+    grown, more is known. Ends early, before a box, when the budget is spent or there is no room.
+    """
+    lookup, level = generation.lookup, generation.first[size]
+    node, high, count, candidates = span.low, span.high, 0, 0
+    group = np.empty(LEAF, np.int64)
+    while node < high and budget > 0:
+        box, many = lookup.boxes[node], 0
+        node += 1
+        if box.skip > node:
+            continue
+        for k in range(box.first, box.last):
+            if lookup.items[k].branch >= level:
+                group[many] = lookup.items[k].branch
+                many += 1
+        if many == 0:
+            continue
+        begin = count
+        mark_members(generation.forest, scratch.inside, group, many)
+        for swap in range(2):
+            for tree in range(1, lookup.trees[0]):
+                count, tried = pair_up(
+                    generation, scratch, Group(group, many, swap, level), tree, span, found, count
+                )
+                candidates += tried
+                budget -= tried
+        clear_members(generation.forest, scratch.inside, group, many)
+        if count > len(found):
+            return Searched(node - 1, begin, candidates, budget)
+    return Searched(node, count, candidates, budget)
+
+
+class Group(NamedTuple):
+    """Branches of a size that look for partners on the same side."""
+
+    branches: Ints
+    many: int
+    swap: int  # 0: for right siblings, 1: for left ones
+    level: int  # the first branch of the size
+
+
+@lean
+def mark_members(forest: Forest, inside: Ints, group: Ints, count: int) -> None:
+    """Set the k-th bit at the terminals of the k-th branch of a group."""
+    for k in range(count):
+        own = forest.branches[group[k]]
+        for position in range(own.start, own.start + own.size):
+            inside[forest.members[position]] |= 1 << k
+
+
+@lean
+def clear_members(forest: Forest, inside: Ints, group: Ints, count: int) -> None:
+    """Undo `mark_members`."""
+    for k in range(count):
+        own = forest.branches[group[k]]
+        for position in range(own.start, own.start + own.size):
+            inside[forest.members[position]] = 0
+
+
+@lean
+def marks_of(forest: Forest, inside: Ints, branch: int) -> int:
+    """The bits at all terminals of a branch."""
+    own, marks = forest.branches[branch], 0
+    for position in range(own.start, own.start + own.size):
+        marks |= inside[forest.members[position]]
+    return marks
+
+
+@lean
+def pair_up(
+    generation: Generation, scratch: Scratch, group: Group, tree: int, span: Span,
+    found: Ints, count: int,
+) -> tuple[int, int]:  # fmt: skip
+    """Write the pairs of a group and a tree of the index behind the `count` found so far.
+
+    Returns how many there are then, also those without room, and the work. What joining writes
+    goes to one row.
+    """
+    ground, forest, trees = generation.ground, generation.forest, generation.trees
+    lookup, swap, tried = generation.lookup, group.swap, 0
+    sight = sight_of_all(forest.branches, group.branches, group.many, swap)
+    node, end = lookup.roots[tree], lookup.roots[tree + 1]
+    everyone = (1 << group.many) - 1
+    while True:
+        node, seen = next_leaf(lookup.boxes, node, end, sight)
+        tried += seen
+        if node >= end:
+            return count, tried
+        box = lookup.boxes[node]
+        node += 1
+        for k in range(box.first, box.last):
+            item = lookup.items[k]
+            tried += 1
+            if turned_apart(item.angle, sight.angle) > item.width + sight.width:
+                continue
+            # The branches of the group that share a terminal with the item: two tell it of most.
+            taken = scratch.inside[item.leftmost] | scratch.inside[item.rightmost]
+            if taken == everyone:
+                continue
+            two, unknown = item.branch, True
+            for i in range(group.many):
+                one = group.branches[i]
+                # two branches of the same size meet once in each orientation
+                if taken >> i & 1 or group.level <= two < one:
+                    continue
+                tried += 1
+                if not is_seen(item, sight_of(forest.branches[one], swap)):
+                    continue
+                if unknown:
+                    taken |= marks_of(forest, scratch.inside, two)
+                    unknown = False
+                    if taken >> i & 1:
+                        continue
+                left, right = (two, one) if swap else (one, two)
+                tried += MERGE_COST
+                if merge(ground, forest, trees, scratch, left, right, span.row, span.member).exists:
+                    if count < len(found):
+                        found[count, 0], found[count, 1] = left, right
+                    count += 1
+
+
+@njit(cache=True, error_model="numpy")
+def search_level(generation: Generation, size: int, budget: int) -> int:
+    """Find all pairs of a branch of one size and one of at most that size, terminals apart."""
+    first, lookup, progress = generation.first, generation.lookup, generation.progress[0]
+    if first[size] == first[size + 1]:
+        return DONE
+    low, high = lookup.roots[lookup.trees[0] - 1], lookup.roots[lookup.trees[0]]
+    if progress.stage == 0:
+        progress.stage = 1
+        progress.position = low
+    rows, members = len(generation.forest.branches), len(generation.forest.members)
+    room = ROOM
+    while progress.position < high:
+        if budget <= 0:
+            return MORE
+        if progress.branches == rows or progress.members + len(generation.first) > members:
+            return BRANCHES_FULL
+        span = Span(progress.position, high, progress.branches, rows, progress.members, members)
+        found = np.empty((room, 2), np.int64)
+        searched = search_some(generation, generation.scratch, size, span, budget, found)
+        if searched.position == progress.position:
+            room *= 2
+            continue
+        if not enter_pairs(generation, found, searched.pairs):
+            return PAIRS_FULL
+        progress.candidates += searched.candidates
+        progress.position, budget = searched.position, searched.budget
+    progress.stage = 0
+    return DONE
+
+
 @njit(cache=True, error_model="numpy")
 def grow_level(generation: Generation, size: int, budget: int) -> int:
-    """Make the branches of one size from all pairs of smaller ones."""
-    forest, levels, scratch = generation.forest, generation.levels, generation.scratch
-    first, progress = levels.first, generation.progress[0]
-    if progress.larger == 0:
-        progress.larger = size - 1
-        progress.position = first[size - 1]
-    while 2 * progress.larger >= size:
-        end = first[progress.larger + 1]
-        smaller = size - progress.larger
-        if progress.position < end and first[smaller] < first[smaller + 1]:
-            span = Span(
-                progress.position, end,
-                progress.branches, len(forest.branches), progress.members, len(forest.members),
-            )  # fmt: skip
-            grown = grow_some(generation, scratch, size, span, budget)
-            budget = grown.budget
-            count_grown(progress, grown)
-            if grown.position < end:
-                return MORE if budget <= 0 else BRANCHES_FULL
-        progress.larger -= 1
-        progress.position = first[progress.larger]
-    return DONE
+    """Make the branches of one size: from the terminals, then from the pairs that wait for it."""
+    forest, scratch, progress = generation.forest, generation.scratch, generation.progress[0]
+    if progress.stage == 0:
+        progress.stage = 1
+        progress.position = generation.first[size - 1]
+    rows, members = len(forest.branches), len(forest.members)
+    end = generation.first[size]
+    if progress.stage == 1:
+        span = Span(progress.position, end, progress.branches, rows, progress.members, members)
+        grown = grow_by_terminals(generation, scratch, size, span, budget)
+        count_grown(progress, grown)
+        if grown.position < end:
+            return MORE if grown.budget <= 0 else BRANCHES_FULL
+        budget = grown.budget
+        progress.stage = 2
+    none = int(np.int64(0))  # a literal would compile the callee twice
+    while True:
+        pairs = take_pairs(generation, size, ROOM)
+        if len(pairs) == 0:
+            return DONE
+        span = Span(none, len(pairs), progress.branches, rows, progress.members, members)
+        grown = grow_pairs(generation, scratch, size, pairs, span, budget)
+        count_grown(progress, grown)
+        budget = grown.budget
+        if grown.position < len(pairs):
+            left = pairs[grown.position :][::-1].copy()
+            enter_pairs(generation, left, len(left))
+            return MORE if budget <= 0 else BRANCHES_FULL
 
 
 @lean
@@ -180,116 +370,3 @@ def adopt(generation: Generation, span: Span, grown: Grown) -> None:
         grown.candidates, grown.merges, grown.budget,
     )  # fmt: skip
     count_grown(progress, moved)
-
-
-@lean
-def partners(
-    ground: Ground, forest: Forest, levels: Levels, one: int, smaller: int, swap: int, found: Ints
-) -> Partners:
-    """Find branches of size `smaller` that can be the right (swap: left) sibling of a branch.
-
-    Writes them to `found`.
-    """
-    own, grid, extent = forest.branches[one], ground.grid, levels.extent[smaller]
-    sector_low, sector_high = 0, 0
-    if smaller > 1:
-        # The partner leaves in a direction 120 degrees to the left (or right) of this one's.
-        angle = own.angle + np.pi * (1.0 + (1.0 - 2.0 * swap) * 2.0 / 3.0)
-        width = own.width + extent.width + 1e-9
-        sector_low = int(np.floor((angle - width) * SECTORS_PER_RADIAN))
-        sector_high = int(np.floor((angle + width) * SECTORS_PER_RADIAN))
-    low_corner, high_corner = partner_box(own, swap, extent.reach, extent.spread)
-    box = cells_between(low_corner, high_corner, grid)
-    base = levels.first[smaller]
-    # Two branches of equal size meet once in each orientation.
-    lowest = one + 1 if own.size == smaller else 0
-    exact_masks = len(ground.points) <= MASK_BITS
-    mask = own.mask if exact_masks else 0
-    hits, tried = 0, 0
-    row_high = box.high
-    visited = (row_high - box.low) * (sector_high + 1 - sector_low)
-    whole = levels.first[smaller + 1] - base <= visited
-    if whole:  # fewer branches than places to look for them
-        row_high, sector_high, visited = box.low + 1, sector_low, 1
-    for row in range(box.low, row_high):
-        for sector in range(sector_low, sector_high + 1):
-            line = (row * SECTORS + sector % SECTORS) * grid.columns
-            low = base + levels.lines[smaller, line + box.left]
-            high = base + levels.lines[smaller, line + box.right]
-            if whole:
-                low, high = base, levels.first[smaller + 1]
-            tried += high - low
-            for k in range(low, high):
-                item = levels.items[k]
-                if item.mask & mask != 0:
-                    continue
-                slack = own.spread + item.spread
-                way = item.place - own.place
-                # |way| > third_side + slack, without the roots
-                third = own.reach * own.reach + (own.reach + item.reach) * item.reach
-                beyond = dot(way, way) - third - slack * slack
-                if beyond > 0.0 and beyond * beyond > 4.0 * third * slack * slack:
-                    continue
-                two = item.branch
-                if two < lowest:
-                    continue
-                facing = (
-                    is_facing(own, forest.branches[two], way, slack)
-                    if swap == 0
-                    else is_facing(forest.branches[two], own, -way, slack)
-                )
-                if facing and disjoint(forest, one, two, exact_masks):
-                    found[hits] = two
-                    hits += 1
-    return Partners(hits, tried, visited)
-
-
-@lean
-def partner_box(own: Any, swap: int, reach: float, spread: float) -> tuple[complex, complex]:
-    """Corners of a box in which all siblings to the right (swap: left) of a branch are.
-
-    The sibling is reached by an edge along the direction of the branch and one turned by 60
-    degrees; terminals have no direction, which makes the box a square.
-    """
-    place, slack = own.place, own.spread + spread
-    if own.cosine == 0.0:
-        slack += third_side(own.reach, reach)
-        return place - complex(slack, slack), place + complex(slack, slack)
-    # Between its two ends an arc leaves their chord by at most this.
-    slack += (own.reach + reach) * (1.0 - own.cosine)
-    x_low, x_high, y_low, y_high = place.real, place.real, place.imag, place.imag
-    for end in range(2):
-        u = own.b if end else own.a
-        v = reach * turn(u, 2 * swap - 1)
-        u = own.reach * u
-        x_low = min(x_low, place.real + min(u.real, v.real, u.real + v.real))
-        x_high = max(x_high, place.real + max(u.real, v.real, u.real + v.real))
-        y_low = min(y_low, place.imag + min(u.imag, v.imag, u.imag + v.imag))
-        y_high = max(y_high, place.imag + max(u.imag, v.imag, u.imag + v.imag))
-    return complex(x_low - slack, y_low - slack), complex(x_high + slack, y_high + slack)
-
-
-@lean
-def third_side(a: float, b: float) -> float:
-    """Length opposite to an angle of 120 degrees between sides a and b."""
-    return math.sqrt(a * a + a * b + b * b)
-
-
-@lean
-def is_facing(left: Any, right: Any, way: complex, slack: float) -> bool:
-    """Whether two branches, `way` apart up to `slack`, may leave towards a common Steiner point.
-
-    The left branch has to see the right one between its own direction and 60 degrees to the
-    right of it, the right branch the left one between its direction and 60 degrees to the left,
-    and the two directions differ by 120 degrees.
-    """
-    if left.size > 1 and (cross(left.b, way) > slack or cross(turn(left.a, -1), way) < -slack):
-        return False
-    if right.size == 1:
-        return True
-    if cross(right.a, way) > slack or cross(turn(right.b, 1), way) < -slack:
-        return False
-    if left.size == 1:
-        return True
-    cosine = dot(turn(left.middle, 2), right.middle)
-    return bool(cosine >= left.cosine * right.cosine - left.sine * right.sine - 1e-12)

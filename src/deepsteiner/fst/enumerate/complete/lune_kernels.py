@@ -116,7 +116,7 @@ def blocked_inside(
     a Steiner point may only hang a leaf elsewhere and must shorten the tree by more than TIE.
     """
     branches = forest.branches
-    stack, vertices, paths, _ = scratch
+    stack, vertices, paths = scratch[:3]
     stack[0].node, stack[0].turned, stack[0].parent = branch, 0, -1
     depth, count = 1, 0
     angle = 0.0

@@ -1,17 +1,99 @@
-"""What the choice of partners needs to know about a finished branch."""
+"""How far edges reach that leave a terminal or a branch: what the choice of partners needs."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 
 from .arc_kernels import Arc, cross, dot, lean, norm, unit
-from .bottleneck_kernels import Ground, cells_between
+from .bottleneck_kernels import Box, Floats, Ground, cells_between
 from .forest_kernels import TIE, Forest, link_cost, steiner_point
 
 MOST_PARTS = 4
 PARTS_PER_RADIAN = 20.0
+SECTORS = 24
+"""Directions of a terminal that are told apart."""
+MOST_SCANNED = 4096
+"""Terminals among which a shorter edge is looked for; to find none is always safe."""
+
+
+class Start(NamedTuple):
+    """Where edges begin and which way they go: all within a spread and a chord of these."""
+
+    place: complex
+    u: complex
+    spread: float
+    chord: float
+
+
+@njit(cache=True, error_model="numpy")
+def terminal_reaches(ground: Ground) -> Floats:
+    """For each terminal and sector of directions: the longest edge that can leave, or more.
+
+    With another terminal z nearer to both ends of an edge than they are to each other, the edge
+    can be exchanged for one to z. From a terminal at distance d from z, at an angle below 90
+    degrees, that is so for lengths above d and d / (2 cos angle). To put z in the place of either
+    end, the exchange must shorten the tree by more than TIE: hence the margin.
+    """
+    n, margin = len(ground.points), 2.0 * TIE
+    reach = np.full((n, SECTORS), ground.longest)
+    half = np.pi / SECTORS
+    for t in range(n):
+        radius = first_radius(ground)
+        while True:
+            box, few = box_around(ground, ground.points[t], radius)
+            for row in range(box.low, box.high):
+                base = row * ground.grid.columns
+                for k in range(
+                    ground.grid.cells[base + box.left], ground.grid.cells[base + box.right]
+                ):
+                    way = ground.points[ground.grid.cells[k]] - ground.points[t]
+                    d = norm(way)
+                    if d <= margin or d >= ground.longest:
+                        continue
+                    seen = math.atan2(way.imag, way.real) + np.pi
+                    for sector in range(SECTORS):
+                        apart = abs(seen - (2 * sector + 1) * half)
+                        along = d * math.cos(min(apart, 2.0 * np.pi - apart) + half) - margin
+                        if along > 0.0:
+                            length = max(d + margin, (d * d - margin * margin) / (2.0 * along))
+                            reach[t, sector] = min(reach[t, sector], length)
+            if reach[t].max() <= radius or radius >= ground.longest or not few:
+                break
+            radius *= 2.0
+    return reach
+
+
+@lean
+def longest_between(reach: Floats, terminal: int, low: float, high: float) -> float:
+    """Longest edge that can leave a terminal in directions between two angles, in radians."""
+    first = int(np.floor((low + np.pi) * (SECTORS / (2.0 * np.pi))))
+    last = int(np.floor((high + np.pi) * (SECTORS / (2.0 * np.pi))))
+    longest = 0.0
+    for sector in range(first, min(last, first + SECTORS - 1) + 1):
+        longest = max(longest, reach[terminal, sector % SECTORS])
+    return longest
+
+
+@lean
+def first_radius(ground: Ground) -> float:
+    """How far to look first: some cells of the grid, or everywhere."""
+    return min(2.0 / ground.grid.scale, ground.longest) if ground.grid.scale else ground.longest
+
+
+@lean
+def box_around(ground: Ground, place: complex, radius: float) -> tuple[Box, bool]:
+    """The cells around a place, and whether one may well look at four times as many terminals."""
+    corner = complex(radius, radius)
+    box, grid = cells_between(place - corner, place + corner, ground.grid), ground.grid
+    count = 0
+    for row in range(box.low, box.high):
+        base = row * grid.columns
+        count += grid.cells[base + box.right] - grid.cells[base + box.left]
+    return box, 4 * count <= MOST_SCANNED
 
 
 @lean
@@ -35,27 +117,35 @@ def settle(ground: Ground, forest: Forest, row: int, arc: Arc) -> None:
         last = unit((1.0 - g) * arc.a + g * arc.b)
         u = unit(first + last)
         chord = norm(u - first)
-        reach = part_reach(ground, forest, row, u, diameter * chord + TIE, chord)
+        start = Start(steiner_point(own, u), u, diameter * chord + TIE, chord)
+        reach = part_reach(ground, forest, row, start)
         own.reach = max(own.reach, reach)
 
 
 @lean
-def part_reach(
-    ground: Ground, forest: Forest, branch: int, u: complex, spread: float, chord: float
-) -> float:
-    """Length from which on no edge that leaves a branch in directions within `chord` of u matters.
+def part_reach(ground: Ground, forest: Forest, branch: int, start: Start) -> float:
+    """Length from which on no edge that leaves a branch as `start` says matters.
 
-    They start within `spread` of the Steiner point m for u. An edge can be replaced when some
-    terminal is nearer than its length to its far end and, from the branch, to its start or by a
-    chain of short enough links to one of the branch's terminals: the terminal hangs on one of the
-    sides. Where the far end is a terminal, this can put another in its place; TIE within `spread`
-    sees to it that the edge then becomes shorter by more than that.
+    An edge can be replaced when some terminal is nearer than its length to its far end and, from
+    the branch, to its start or by a chain of short enough links to one of the branch's terminals:
+    the terminal hangs on one of the sides. Where the far end is a terminal, this can put another
+    in its place; TIE within the spread sees to it that the edge then becomes shorter by more than
+    that.
     """
+    best, radius = ground.longest, first_radius(ground)
+    while True:
+        box, few = box_around(ground, start.place, radius)
+        best = min(best, reach_within(ground, forest, branch, box, start))
+        if best <= radius or radius >= ground.longest or not few:
+            return best
+        radius *= 2.0
+
+
+@lean
+def reach_within(ground: Ground, forest: Forest, branch: int, box: Box, start: Start) -> float:
+    """What `part_reach` finds among the terminals of some cells of the grid."""
     grid, best = ground.grid, ground.longest
-    m = steiner_point(forest.branches[branch], u)
-    # The disc around the far end reaches beyond the start by less than twice the length.
-    corner = complex(best, best)
-    box = cells_between(m - corner, m + corner, grid)
+    m, u, spread, chord = start
     slope = 1.0 - chord
     curve = 1.0 - slope * slope
     for row in range(box.low, box.high):

@@ -128,7 +128,8 @@ def collect_trees(
     generation: Generation,
 ) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Spanning-tree edges, then all full trees: offsets, terminals, lengths, points, edges."""
-    ground, forest, trees, _, scratch, progress, order, tree_edges, tree_lengths = generation
+    ground, forest, trees = generation[:3]
+    scratch, progress, order, tree_edges, tree_lengths = generation[6:]
     branches = forest.branches
     plain = len(tree_lengths)
     total = plain + progress[0].trees

@@ -7,8 +7,8 @@ from numba import njit
 
 from .bottleneck_kernels import Floats, Ints, spanning_tree
 from .closing_kernels import close_level
-from .generation_kernels import BRANCHES_FULL, DONE, TREES_FULL, begin, with_room
-from .growth_kernels import finish_level, grow_level
+from .generation_kernels import DONE, begin, with_room
+from .growth_kernels import finish_level, grow_level, search_level
 from .rebuild_kernels import collect_trees
 
 UNLIMITED = 1 << 60
@@ -25,19 +25,26 @@ def generate_small(
     """
     n = len(points)
     edges, lengths = spanning_tree(points)
-    generation = begin(points, edges, lengths, n + 1)
-    first = generation.levels.first
+    generation = begin(points, edges, lengths)
+    first = generation.first
     # as literals these would compile their callees twice
     one, unlimited = int(np.int64(1)), int(np.int64(UNLIMITED))
-    branches_full, trees_full = int(np.int64(BRANCHES_FULL)), int(np.int64(TREES_FULL))
     finish_level(generation, one)
     for size in range(2, n):
         first[size] = generation.progress[0].branches
-        while grow_level(generation, size, unlimited) != DONE:
-            generation = with_room(generation, branches_full)
+        status = grow_level(generation, size, unlimited)
+        while status != DONE:
+            generation = with_room(generation, status)
+            status = grow_level(generation, size, unlimited)
         finish_level(generation, size)
-        while close_level(generation, size, unlimited) != DONE:
-            generation = with_room(generation, trees_full)
-        if first[(size + 2) // 2] == first[size + 1]:
+        status = close_level(generation, size, unlimited)
+        while status != DONE:
+            generation = with_room(generation, status)
+            status = close_level(generation, size, unlimited)
+        status = search_level(generation, size, unlimited)
+        while status != DONE:
+            generation = with_room(generation, status)
+            status = search_level(generation, size, unlimited)
+        if first[size] == first[size + 1] and generation.progress[0].pairs == 0:
             break
     return collect_trees(generation)

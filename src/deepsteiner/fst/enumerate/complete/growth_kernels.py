@@ -39,6 +39,7 @@ from .lune_kernels import march
 
 MERGE_COST = 10
 """How much of the budget a merge takes, in candidates looked at."""
+COMPACT, COMPACT_WIDTH = 2.0, 0.4
 ROOM = 1024
 """Pairs that are found before they wait for their size."""
 
@@ -168,29 +169,36 @@ def search_some(
     node, high, count, candidates = span.low, span.high, 0, 0
     group = np.empty(LEAF, np.int64)
     while node < high and budget > 0:
-        box, many = lookup.boxes[node], 0
+        box, many, begin = lookup.boxes[node], 0, count
         node += 1
         if box.skip > node:
             continue
+        together = is_compact(box)
         for k in range(box.first, box.last):
             if lookup.items[k].branch >= level:
                 group[many] = lookup.items[k].branch
                 many += 1
-        if many == 0:
-            continue
-        begin = count
-        mark_members(generation.forest, scratch.inside, group, many)
-        for swap in range(2):
-            for tree in range(1, lookup.trees[0]):
-                count, tried = pair_up(
-                    generation, scratch, Group(group, many, swap, level), tree, span, found, count
-                )
-                candidates += tried
-                budget -= tried
-        clear_members(generation.forest, scratch.inside, group, many)
+            if many == 0 or (together and k + 1 < box.last):
+                continue
+            mark_members(generation.forest, scratch.inside, group, many)
+            for swap in range(2):
+                mates = Group(group, many, swap, level)
+                for tree in range(1, lookup.trees[0]):
+                    count, tried = pair_up(generation, scratch, mates, tree, span, found, count)
+                    candidates += tried
+                    budget -= tried
+            clear_members(generation.forest, scratch.inside, group, many)
+            many = 0
         if count > len(found):
             return Searched(node - 1, begin, candidates, budget)
     return Searched(node, count, candidates, budget)
+
+
+@lean
+def is_compact(box: Any) -> bool:
+    """Whether the branches of a box see much the same: then they had better search together."""
+    size = box.high - box.low
+    return bool(max(size.real, size.imag) < COMPACT * box.reach and box.width < COMPACT_WIDTH)
 
 
 class Group(NamedTuple):
@@ -241,7 +249,10 @@ def pair_up(
     """
     ground, forest, trees = generation.ground, generation.forest, generation.trees
     lookup, swap, tried = generation.lookup, group.swap, 0
-    sight = sight_of_all(forest.branches, group.branches, group.many, swap)
+    if group.many == 1:
+        sight = sight_of(forest.branches[group.branches[0]], swap)
+    else:
+        sight = sight_of_all(forest.branches, group.branches, group.many, swap)
     node, end = lookup.roots[tree], lookup.roots[tree + 1]
     everyone = (1 << group.many) - 1
     while True:

@@ -25,10 +25,12 @@ from .bottleneck_kernels import Floats, Ground, Ints, Records
 from .forest_kernels import MASK_BITS, Forest, is_member
 from .reach_kernels import longest_between
 
-LEAF = 16
+LEAF = 8
 """Most branches of a box that is not split."""
+LARGER = 4
+"""A tree is put together with the branches after it unless it is so many times as large."""
 MOST_TREES = 64
-"""Each tree but the last is larger than the next, and in the end there are fewer than 2 ** 60."""
+"""Each tree is larger than the next by that factor, so there are always fewer."""
 EVERYWHERE = 4.0
 """More than half a turn: the directions of a terminal."""
 
@@ -121,7 +123,7 @@ def enter_branches(index: Index, branches: Records, low: int, high: int) -> None
         item.place, item.spread, item.reach = own.place, own.spread, own.reach
         item.angle, item.width = own.angle, own.width if own.size > 1 else EVERYWHERE
     begin = low
-    while trees[0] > 1 and begin - starts[trees[0] - 1] <= high - begin:
+    while trees[0] > 1 and begin - starts[trees[0] - 1] <= LARGER * (high - begin):
         trees[0] -= 1
         begin = starts[trees[0]]
     starts[trees[0]] = begin

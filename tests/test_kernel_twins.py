@@ -58,6 +58,9 @@ THROUGH = {
     "fst/enumerate/test_complete.test_threads_change_nothing": [
         "fst.enumerate.complete.growth_kernels.adopt"
     ],
+    "fst/select/test_branch_and_cut.test_regions_improve_a_tree": [
+        "fst.select.search.region_kernels.improve_around"
+    ],
     "geometry/test_relaxation.test_batch_equals_one_by_one": [
         "geometry.refine_kernels.refine_trees"
     ],

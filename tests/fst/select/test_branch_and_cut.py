@@ -5,6 +5,8 @@ The twin is a dynamic programme over all subsets of the terminals.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -12,7 +14,8 @@ pytest.importorskip("highspy")
 
 from deepsteiner.fst.select.exact import branch_and_cut, concatenation
 from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
-from deepsteiner.fst.select.exact.piece import Fallback, Job, Piece
+from deepsteiner.fst.select.exact.piece import Fallback, Job, OpenJobs, Piece
+from deepsteiner.fst.select.exact.subset_kernels import greedy_tree
 from deepsteiner.fst.select.hypergraph import Budget
 from deepsteiner.fst.trees import FullTrees
 from list_twins import drawn, packed, shortest_union
@@ -72,6 +75,7 @@ def plain_search(monkeypatch):
             round_up(self)
 
     monkeypatch.setattr(branch_and_cut, "POLISH", Budget(0.0, 0))
+    monkeypatch.setattr(branch_and_cut, "IMPROVEMENTS", ())
     monkeypatch.setattr(BranchAndCut, "_round_up", only_whole_points)
 
 
@@ -181,6 +185,7 @@ def test_whole_concatenations_go_through_branching(seed, monkeypatch):
     """Where no dynamic programme may help: bounds told on the way hold, the end is the optimum."""
     monkeypatch.setattr(concatenation, "LEVELS", (concatenation.Level(0.0, 1),))
     monkeypatch.setattr(branch_and_cut, "POLISH", Budget(0.0, 0))
+    monkeypatch.setattr(branch_and_cut, "IMPROVEMENTS", ())
     piece = awkward(seed, 12, 26)
     best = shortest(piece)
     told: list[tuple[float, float]] = []
@@ -238,6 +243,46 @@ def test_a_part_without_a_tree_falls_back_on_that_of_its_piece():
     assert (run.open.treeless, run.open.bound) == (0, 0.75)
     assert run.open.length == pytest.approx(other.length.sum())
     assert run.open.undecided == piece.n - 1
+
+
+@pytest.mark.parametrize("limit", [4, 9])
+def test_regions_improve_a_tree(limit):
+    """With room for all terminals the best tree of what is given is found."""
+    shorter = 0
+    for seed in range(20):
+        piece = awkward(seed, 9, 16)
+        picked = np.zeros(piece.length.size, np.bool_)
+        greedy_tree(piece.graph, np.arange(picked.size), picked)
+        before = piece.length[picked].sum()
+        others = np.random.default_rng(seed).random(picked.size) < 0.8
+        asked = itertools.count()
+        given = (piece, picked, others, np.arange(piece.n), limit)
+        better = branch_and_cut.improved(*given, lambda asked=asked: next(asked) >= 0)
+        assert is_tree(piece, better)
+        assert not (better & ~(picked | others)).any()
+        after = piece.length[better].sum()
+        assert after <= before * (1 + 1e-12)
+        shorter += after < before * (1 - 1e-9)
+        assert next(asked) > 1
+        if limit == piece.n:
+            best = shortest(piece.restrict(picked | others))
+            assert after == pytest.approx(best, rel=1e-9)
+    assert shorter > 5
+
+
+def test_easy_jobs_come_first():
+    piece = awkward(0, 9, 4)
+    nothing = np.zeros(piece.length.size, np.bool_)
+    jobs = OpenJobs()
+    for level, size in ((2, 9), (0, 12), (3, 2), (0, 5), (2, 3)):
+        keep = np.arange(piece.length.size) < size
+        jobs.push(Job(piece.restrict(keep), level, nothing[keep], 0.0))
+    order = []
+    while jobs:
+        job = jobs.pop()
+        order.append((job.level, job.piece.length.size))
+    assert order == [(0, 5), (0, 12), (2, 3), (2, 9), (3, 2)]
+    assert (jobs.bound, jobs.treeless, jobs.undecided) == (0.0, 0, 0)
 
 
 def test_a_ceiling_comes_from_a_tree_of_the_whole_list():

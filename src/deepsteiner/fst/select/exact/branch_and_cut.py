@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..hypergraph import Budget, Flags, Floats, Rows
+from ..hypergraph import Budget, Flags, Floats, Ints, Rows
+from ..search.region_kernels import improve_around
+from ..search.window_kernels import Selection, by_first_terminal
 from .frontier import solve_by_frontier
 from .piece import Answer, Piece
 from .prune_kernels import incidence, shares
@@ -30,7 +32,35 @@ ASK_EVERY = 5  # rounds without a tree after which a ceiling is asked for
 FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
 POLISH_SHARES = (1.5, 2.0, 3.0, 4.5)  # FSTs per terminal that a polish is confined to
 POLISH = Budget(work=1e6, widest=20_000)
+IMPROVEMENTS = (
+    (1.5, 40),
+    (2.0, 80),
+    (3.0, 40),
+    (1.5, 160),
+)  # FSTs per terminal, terminals a region
+REGION = Budget(work=1e6, widest=20_000)
+SEEDS = 8  # regions solved in one call
 CLOSED, CONVERGED, HALTED = "closed", "converged", "halted"
+
+
+def improved(
+    piece: Piece, picked: Flags, others: Flags, seeds: Ints, limit: int, go_on: Callable[[], bool]
+) -> Flags:
+    """Return a tree no longer than the picked one, made of it and others: region after region.
+
+    Regions of up to `limit` terminals lie around the seeds.
+    """
+    keep = picked | others
+    graph, chosen = piece.restrict(keep).graph, picked[keep]
+    at = incidence(graph, np.ones(chosen.size, np.bool_))
+    selection = Selection(graph, by_first_terminal(graph), chosen)
+    for some in np.array_split(seeds, 1 + seeds.size // SEEDS):
+        improve_around(selection, at, some, limit, REGION)
+        if not go_on():
+            break
+    better = np.zeros_like(picked)
+    better[np.flatnonzero(keep)[chosen]] = True
+    return better
 
 
 class BranchAndCut:
@@ -99,6 +129,7 @@ class BranchAndCut:
             if outcome != "cut" or tailing or self.counts["rounds"] >= polish_at:
                 polish_at *= 2
                 self._polish(reduced)
+                self._improve(reduced)
                 self._fix(value, reduced)
             if outcome != "cut" or tailing:
                 return CLOSED if self.length * CUTOFF <= self.bound else CONVERGED
@@ -226,6 +257,19 @@ class BranchAndCut:
                 self._take(float(piece.length[picked].sum()), better)
             if not settled and np.isfinite(self.length):
                 return  # too wide, and more FSTs make it wider; without a tree: too few so far
+
+    def _improve(self, reduced: Floats) -> None:
+        """Improve the best tree, region by region, over the FSTs with the least reduced costs."""
+        if not self.picked.any():
+            return
+        order, seeds = np.argsort(reduced, kind="stable"), np.arange(self.piece.n)
+        for share, limit in IMPROVEMENTS:
+            keep = np.zeros(self.alive.size, np.bool_)
+            keep[order[: int(share * self.piece.n)]] = True
+            better = improved(self.piece, self.picked, keep & self.alive, seeds, limit, self._go_on)
+            length = float(self.piece.length[better].sum())
+            if length < self.length:
+                self._take(length, better)
 
     def _fix(self, bound: float, reduced: Floats) -> None:
         """Drop FSTs whose reduced cost proves that no better tree uses them."""

@@ -50,6 +50,7 @@ LAST_RESORT = Level(1e11, 1_000_000)  # where there is no linear programme
 QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
 LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
 WAITING = "reduce"  # what is told meanwhile, which does not count as work
+AROUND = 80  # terminals of the regions in which a tree is improved that a programme guides
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
@@ -429,6 +430,7 @@ class _Concatenation:
         All other parts of a shortest tree cost at least what is chosen and the open jobs' bounds.
         Spanning-tree edges complete any choice, which is why the whole list is looked at.
         """
+        from .branch_and_cut import improved
         from .subset_kernels import greedy_tree, share_order
 
         graph = self.whole.graph
@@ -439,7 +441,16 @@ class _Concatenation:
             rank[other.piece.trees[other.guess]] = -1.0
         rank[self.chosen] = -2.0
         picked = np.zeros(rank.size, np.bool_)
-        length = greedy_tree(graph, np.argsort(rank, kind="stable"), picked)
+        if np.isfinite(greedy_tree(graph, np.argsort(rank, kind="stable"), picked)):
+            inside = job.piece.trees[x > 0.0]
+            terminals = self.whole.restrict(np.isin(np.arange(rank.size), inside)).terminals
+            near = np.zeros(rank.size, np.bool_)
+            near[inside] = True
+            picked = improved(
+                self.whole, picked, near, np.unique(terminals), AROUND,
+                lambda: self._tick("improve", self.best_length, self.bound),
+            )  # fmt: skip
+        length = float(self.whole.length[picked].sum()) if picked.any() else np.inf
         if length < self.best_length:
             self.best, self.best_length, self.assembled = picked, float(length), True
         return float(length) - self.fixed - self.open.bound

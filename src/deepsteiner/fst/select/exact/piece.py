@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -87,36 +88,46 @@ class Job:
 
 @dataclass
 class OpenJobs:
-    """The open jobs, hardest first, and sums over them."""
+    """The open jobs, the easiest first, and sums over them.
 
-    jobs: list[Job] = field(default_factory=list)
+    What is easy is settled before a linear programme needs to know how short all other parts can
+    be: of a piece without a tree of its own it drops only what is too long beside them.
+    """
+
+    heap: list[tuple[int, int, int, Job]] = field(default_factory=list)
     length: float = 0.0  # of those that have a tree
     treeless: int = 0
     bound: float = 0.0
     undecided: int = 0  # terminals still to be joined
+    opened: int = 0  # so far
 
     def __bool__(self) -> bool:
-        return bool(self.jobs)
+        return bool(self.heap)
+
+    @property
+    def jobs(self) -> list[Job]:
+        """The open jobs in no special order."""
+        return [job for *_, job in self.heap]
 
     def push(self, job: Job) -> None:
         """Open a job."""
-        self.jobs.append(job)
+        heapq.heappush(self.heap, (job.level, job.piece.length.size, self.opened, job))
+        self.opened += 1
         self._count(job, 1)
 
     def pop(self) -> Job:
-        """Take the job that was opened last."""
-        job = self.jobs.pop()
+        """Take the job of the lowest level, of these the smallest."""
+        *_, job = heapq.heappop(self.heap)
         self._count(job, -1)
         return job
 
     def drop(self, trees: NDArray[np.bool_]) -> None:
         """Leave out the jobs on flagged FSTs."""
-        jobs, self.jobs = self.jobs, []
-        for job in jobs:
+        for job in self.jobs:
             if trees[job.piece.trees[0]]:
                 self._count(job, -1)
-            else:
-                self.jobs.append(job)
+        self.heap = [entry for entry in self.heap if not trees[entry[-1].piece.trees[0]]]
+        heapq.heapify(self.heap)
 
     def _count(self, job: Job, sign: int) -> None:
         if np.isfinite(job.length):

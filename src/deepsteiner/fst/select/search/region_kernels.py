@@ -84,3 +84,21 @@ def nearby(graph: Hypergraph, at: Rows, seed: int, limit: int, stamp: Ints, memb
                     members[count] = u
                     count += 1
     return count
+
+
+@njit(cache=True, nogil=True)
+def improve_around(
+    selection: Selection, at: Rows, seeds: Ints, limit: int, budget: Budget
+) -> float:
+    """Solve a region of up to `limit` terminals around each of some terminals.
+
+    `at` is the incidence of the list. Returns what was saved.
+    """
+    n = selection.graph.n
+    stamp, local = np.full(n, -1, np.int64), np.full(n, -1, np.int64)
+    members = np.empty(limit, np.int64)
+    saved = 0.0
+    for seed in seeds:
+        count = nearby(selection.graph, at, seed, limit, stamp, members)
+        saved += solve_region(selection, members[:count], budget, local)
+    return saved

@@ -64,15 +64,15 @@ def crowded_passes(
 
 
 _CROWDED = crowded_passes((30, 40, 60), 3, 1e6, 4000, 50)
-_MORE_CROWDED = crowded_passes((40, 60, 80), 3, 1e7, 4000, 100)
+_MORE_CROWDED = crowded_passes((40, 60, 80), 2, 1e7, 4000, 100)
 
 # The best effort begins with all that the default one does.
 EFFORTS: dict[EffortName, Select] = {
     "fast": Select(_NARROW, crowded_passes((30,), 4, 1e5, 2000, 0)),
     "default": Select(_WIDE, _CROWDED, _REGIONS, WHOLE, WHOLE, slices=60),
     "best": Select(
-        _WIDE, _CROWDED + _MORE_CROWDED, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, 400, grown=2000,
-        grown_largest=10,
+        _WIDE, _CROWDED + _MORE_CROWDED, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, _CROWDED[:8], 400,
+        grown=2000, grown_largest=10,
     ),
 }  # fmt: skip
 

@@ -94,7 +94,8 @@ EFFORTS: dict[EffortName, Learned] = {
     ),
     "best": Learned(
         6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST),
-        crowded_passes((30, 40, 60), 3, 1e6, 4000, 50), 50_000,
+        (*crowded_passes((30, 40, 60), 3, 1e6, 4000, 50), *crowded_passes((60,), 2, 1e7, 4000, 50)),
+        50_000,
     ),
 }  # fmt: skip
 

@@ -86,8 +86,8 @@ class Select:
     whole list at once where there are at most `whole`, in at most `slices` slices of work (some
     20 ms each) and one more for every 50 points. Of a crowded list, passes of regions as `crowded`
     says come instead, and it is solved at once only where there are at most FEW points. Then
-    `more`: further passes and slices, up to `grown` points over the exact solver's own list of up
-    to `grown_largest` terminals.
+    `more`: further passes (`more_crowded` before them) and slices, up to `grown` points over the
+    exact solver's own list of up to `grown_largest` terminals.
     """
 
     windows: tuple[Pass, ...]
@@ -97,6 +97,7 @@ class Select:
     whole: int = 0
     slices: int = 0
     more: tuple[Pass, ...] = ()
+    more_crowded: tuple[RegionPass, ...] = ()
     more_slices: int = 0
     grown: int = 0
     grown_largest: int = 0
@@ -237,7 +238,8 @@ class Search:
         n, how = len(self.request.points), self.pipeline.select
         crowded, whole = is_crowded(trees), how.whole
         if crowded:
-            passes, whole = self._solve_regions(trees, picked, 0, how.crowded), min(whole, FEW)
+            passes = self._solve_regions(trees, picked, 0, how.crowded)
+            whole = min(whole, FEW)
         else:
             passes = self._solve_windows(trees, picked, 0, how.windows)
         if n > how.regions_above and not crowded:
@@ -246,6 +248,8 @@ class Search:
             picked = self._settle(trees, picked, how.slices)
         if how.more and self._going():
             trees, picked = self._wider(ground, trees, picked)
+            if crowded:
+                passes += self._solve_regions(trees, picked, passes, how.more_crowded)
             passes += self._solve_windows(trees, picked, passes, how.more)
             if n <= MORE_WHOLE and self._going():
                 picked = self._settle(trees, picked, how.more_slices)
@@ -266,7 +270,8 @@ class Search:
     def _grow(self, ground: Ground) -> FullTrees | None:
         """Return the exact solver's list, or None where little of it can be afforded.
 
-        Where its work is used up, what it has found so far serves if that goes beyond our own.
+        Where its work is used up, what it has found so far serves if it has trees as large as our
+        own: of smaller ones it misses none.
         """
         from ..fst.enumerate.complete import generate as exact
 
@@ -280,7 +285,7 @@ class Search:
         trees = exact.generate(ground.points, max_size=largest, keep_going=go_on)
         if (
             self.slices >= self.most
-            and np.diff(trees.start).max() <= self.pipeline.enumerate.largest
+            and np.diff(trees.start).max() < self.pipeline.enumerate.largest
         ):
             return None
         return trees

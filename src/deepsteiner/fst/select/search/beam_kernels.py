@@ -15,6 +15,7 @@ from ..exact.blocks_kernels import ORDER_TRIES
 from ..exact.frontier_kernels import (
     ACTIVE,
     COUNT,
+    DEAD,
     DONE,
     STATUS,
     TOO_MANY,
@@ -60,7 +61,7 @@ def improve_block(graph: Hypergraph, known: float, budget: Budget, picked: Flags
     if progress.record[STATUS] == DONE:
         trace_back(progress, picked)
         return 2
-    return 0 if thinned else 1
+    return 1 if progress.record[STATUS] == DEAD and not thinned else 0
 
 
 @njit(cache=True, nogil=True)

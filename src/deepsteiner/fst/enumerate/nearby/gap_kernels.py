@@ -51,6 +51,8 @@ def pairs_across_gaps(points: Array, pairs: Array, tree: Bottlenecks) -> Array:
                     if b < a or stamp[b] == a:
                         continue
                     stamp[b] = a
+                    if squared(points, a, b) < max(near[a], near[b]):
+                        continue  # no bottleneck is longer than the way
                     w = bottleneck(a, b, tree)
                     if w * w < max(near[a], near[b]) or squared(points, a, b) > (ON_TWO * w) ** 2:
                         continue

@@ -291,7 +291,7 @@ def test_every_list_with_every_score(enumerator, score, effort):
 
 
 def test_what_is_no_list_or_score_is_refused():
-    with pytest.raises(OptionError, match="'enumerate' of method 'local' must be one of closed"):
+    with pytest.raises(OptionError, match="'enumerate' of method 'local' must be one of mixed"):
         ds.solve(uniform(9), "local", enumerate="all")
     with pytest.raises(OptionError, match="'score' of method 'local' must be one of hand"):
         ds.solve(uniform(9), "local", score="best")

@@ -41,7 +41,7 @@ ROUNDS = 4
 # How much lower the bar is for edges of the spanning tree.
 CAUTION = 4.0
 # Trees for each terminal from which on the network has seen nothing like it: lattices full of ties.
-CROWDED = 15
+CROWDED = 6
 # Regions of fewer terminals find nothing that flips do not.
 LEAST_PIECE = 9
 # Regions of more terminals are often too wide to be solved.
@@ -132,7 +132,7 @@ def region_search(graph: Hypergraph, plan: Plan, now: Array, stop: Array) -> Non
 
     A sweep ends the search where it gained nothing, or once stop[0] is set.
     """
-    n, budget = graph.n, Budget(plan.work, plan.widest)
+    n, budget = graph.n, Budget(plan.work, plan.widest, 0)
     selection = Selection(graph, by_first_terminal(graph), now)
     at = incidence(graph, np.ones(now.size, np.bool_))
     limit = min(plan.piece, WIDEST_PIECE)
@@ -160,7 +160,7 @@ def choose(trees: TreeList, logits: Array, keep: Array, plan: Plan, stop: Array)
     What is left undecided falls into blocks. Small blocks are solved exactly, others are searched.
     Once stop[0] is set, what is left is completed in the first way.
     """
-    graph, budget = graph_of(trees), Budget(plan.work, plan.widest)
+    graph, budget = graph_of(trees), Budget(plan.work, plan.widest, 0)
     begun, chosen = likely_start(trees, logits, keep), np.zeros(logits.size, np.bool_)
     blocks = reduce_list(graph, keep, chosen, np.arange(graph.n))
     if blocks.number < 0:
@@ -210,15 +210,18 @@ def search_block(graph: Hypergraph, logits: Array, plan: Plan, now: Array, stop:
 
 
 @njit(cache=True, nogil=True)
+def is_crowded_list(trees: TreeList) -> bool:
+    """Whether the network has seen nothing like this list."""
+    return bool(trees.length.size > CROWDED * trees.points.shape[0])
+
+
+@njit(cache=True, nogil=True)
 def decide(trees: TreeList, logits: Array, plan: Plan, stop: Array) -> tuple[Array, Array]:
     """Return Steiner points and edges of the tree chosen from a scored list.
 
-    All edges of the spanning tree stay on the list; the logits of a crowded one are taken for
-    nothing. Once stop[0] is set it makes haste.
+    All edges of the spanning tree stay on the list. Once stop[0] is set it makes haste.
     """
     n = trees.points.shape[0]
-    if logits.size > CROWDED * n:
-        logits = np.zeros_like(logits)
     if plan.gaps:
         trees, logits = with_trees_across_gaps(trees, logits)
     keep = logits >= plan.drop
@@ -230,14 +233,18 @@ def decide(trees: TreeList, logits: Array, plan: Plan, stop: Array) -> tuple[Arr
 
 @njit(cache=True, nogil=True)
 def solve_learned(
-    points: Array, weights: Weights, plan: Plan, out: TreeRows, first: int, last: int, stop: Array
-) -> None:
-    """Solve instances first..last-1 of (B, n, 2) points.
+    points: Array, weights: Weights, plan: Plan, out: TreeRows, solved: Array, first: int,
+    last: int, stop: Array,
+) -> None:  # fmt: skip
+    """Solve instances first..last-1 of (B, n, 2) points; write whether each was solved.
 
-    Once stop[0] is set it makes haste: no network, and no search.
+    A crowded list is left to others. Once stop[0] is set it makes haste: no network, no search.
     """
     for b in range(first, last):
         trees = list_grown(points[b], plan.largest)
+        solved[b] = stop[0] != 0 or not is_crowded_list(trees)
+        if not solved[b]:
+            continue
         logits = np.zeros(trees.length.size, np.float32)
         if stop[0] == 0:
             logits = scores(trees, weights)

@@ -1,8 +1,8 @@
 """`local`: our best classical method, from three points to millions.
 
-The search of `solvers.search` over full Steiner trees of up to four or five terminals that Delaunay
-neighbours can form, scored by hand: what a tree saves. Up to BATCH_LIMIT points a solve is one
-kernel call, where the list is narrow enough to be solved to the end.
+The search of `solvers.search` over full Steiner trees of up to four (`fast`) or six terminals that
+Delaunay neighbours can form, scored by hand: what a tree saves. Up to BATCH_LIMIT points a solve is
+one kernel call, where the list is narrow enough to be solved to the end.
 
 Guarantee: never longer than the spanning tree. Time O(n log n), memory O(n).
 
@@ -48,12 +48,33 @@ _WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
 _WIDEST = (Pass(3000, 1e7), Pass(3000, 1e7))
 _REGIONS = 2 * (RegionPass(120),) + 2 * (RegionPass(300, 1e6, 50_000),)
 
+
+def crowded_passes(
+    sizes: tuple[int, ...], rounds: int, work: float, widest: int, beam: int
+) -> tuple[RegionPass, ...]:
+    """Return passes of small regions of these sizes, each in cells of strips and compact.
+
+    Now these and now those come first: strips lie along one axis in passes of even number.
+    """
+    return tuple(
+        RegionPass(size, work, widest, beam, compact)
+        for number, size in enumerate(rounds * sizes)
+        for compact in (number % 2 == 1, number % 2 == 0)
+    )
+
+
+_CROWDED = crowded_passes((30, 40, 60), 3, 1e6, 4000, 50)
+_MORE_CROWDED = crowded_passes((40, 60, 80), 2, 1e7, 4000, 100)
+
 # The best effort begins with all that the default one does.
 EFFORTS: dict[EffortName, Select] = {
-    "fast": Select(_NARROW),
-    "default": Select(_WIDE, _REGIONS, WHOLE, WHOLE, slices=60),
-    "best": Select(_WIDE, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, 400, grown=2000, grown_largest=10),
-}
+    "fast": Select(_NARROW, crowded_passes((30,), 4, 1e5, 2000, 0)),
+    "default": Select(_WIDE, _CROWDED, _REGIONS, WHOLE, WHOLE, slices=60),
+    "best": Select(
+        _WIDE, _CROWDED + _MORE_CROWDED, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, _CROWDED[:8], 400,
+        grown=2000, grown_largest=10,
+    ),
+}  # fmt: skip
 
 
 def _in_words(parts: Mapping[str, tuple[str, Any]]) -> str:
@@ -70,7 +91,7 @@ class Options:
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
     enumerate: str = option(
-        "closed", f"what is listed: {_in_words(ENUMERATORS)}", choices=ENUMERATORS
+        "mixed", f"what is listed: {_in_words(ENUMERATORS)}", choices=ENUMERATORS
     )
     score: str = option("hand", f"what trees are worth: {_in_words(SCORES)}", choices=SCORES)
 

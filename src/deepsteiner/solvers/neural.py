@@ -5,7 +5,9 @@ by a graph network: every tree hears from those it competes with or may stand be
 rounds, and gets one logit: is it part of the shortest tree? Trees with low logits are dropped. Of
 the rest a tree is picked greedily by what each saves times how likely it is; single trees and pairs
 of doubtful ones are forced in and out, and pieces of at most a third of the terminals are solved
-exactly over the few trees that are left. Up to BATCH_LIMIT points a solve is one kernel call.
+exactly over the few trees that are left. Up to BATCH_LIMIT points a solve is one kernel call. Where
+the list is crowded, as on lattices and drilled boards, the network stands back: nothing is dropped,
+and trees are chosen as `local` does.
 
 The network is small and was trained on proven shortest trees of up to 100 points; messages are
 local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
@@ -24,13 +26,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from ..core.device import Place
 from ..core.options import EffortName, describe, option
 from ..core.points import IntArray
 from ..core.solution import Solution
 from ..fst.enumerate.nearby.grown import Grown
 from ..fst.select.search.regions import RegionPass
-from ..fst.select.search.windows import Pass
+from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import share
 from ..run.watch import hurried, never
@@ -38,8 +42,8 @@ from ..scoring.device_network import ScoredLists, forward_on
 from ..scoring.scores import DROP, NetworkScore
 from ..scoring.weights import load_weights
 from .batches import SmallTrees
-from .local import MANY, threads_for
-from .search import Pipeline, Select, search, spanned
+from .local import MANY, crowded_passes, threads_for
+from .search import FEW, Pipeline, Select, search, spanned
 
 if TYPE_CHECKING:
     from ..scoring.small_instance_kernels import Plan
@@ -60,8 +64,8 @@ class Learned:
 
     Small instances get more trees across wide `gaps`, up to `pairs` pairs of flips, `trials` with a
     disturbed choice and `sweeps` of regions; large ones `windows`, which run in parallel, and
-    `regions` after them. Where pieces may be of any size, lists of up to `whole` points are then
-    solved at once.
+    `regions` after them, or small regions as in `crowded` where the list is. Where pieces may be of
+    any size, lists of up to `whole` points are then solved at once.
     """
 
     largest: int
@@ -72,6 +76,7 @@ class Learned:
     sweeps: int
     windows: tuple[Pass, ...]
     regions: tuple[RegionPass, ...]
+    crowded: tuple[RegionPass, ...]
     whole: int = 0
 
 
@@ -79,14 +84,20 @@ _NARROW, _WIDE = 3 * (RegionPass(120),), 3 * (RegionPass(300, 1e6, 50_000),)
 _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS: dict[EffortName, Learned] = {
-    "fast": Learned(5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2]),
+    "fast": Learned(
+        5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2],
+        crowded_passes((30,), 4, 1e5, 2000, 0),
+    ),
     "default": Learned(
-        6, True, DROP["default"], 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE), 12_000
+        6, True, DROP["default"], 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE),
+        crowded_passes((30, 40, 60), 2, 1e6, 4000, 50), 12_000,
     ),
     "best": Learned(
-        6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST), 50_000
+        6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST),
+        (*crowded_passes((30, 40, 60), 3, 1e6, 4000, 50), *crowded_passes((60,), 2, 1e7, 4000, 50)),
+        50_000,
     ),
-}
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -118,18 +129,24 @@ INFO = MethodInfo(
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
     n = len(run.points)
-    if n > BATCH_LIMIT or not can_batch(options) or run.trace is not None:
-        threads = threads_for(options.threads, n)
-        return search(run, pipeline(options, n, run.device), options.start, threads)
-    if not run.monitor.report("kernel"):
-        return spanned(run)
-    small = SmallTrees(run.points[None])
-    solve_small = partial(_solve_small, small, options, run.device)
-    if n <= QUICK or not run.monitor.is_watched:
-        solve_small(never())
-    else:
-        hurried(solve_small, lambda: run.monitor.report("kernel"))
-    return small.refined_tree(run)
+    if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
+        if not run.monitor.report("kernel"):
+            return spanned(run)
+        small, solved = SmallTrees(run.points[None]), np.zeros(1, dtype=np.bool_)
+        solve_small = partial(_solve_small, small, solved, options, run.device)
+        if n <= QUICK or not run.monitor.is_watched:
+            solve_small(never())
+        else:
+            hurried(solve_small, lambda: run.monitor.report("kernel"))
+        if solved[0]:
+            return small.refined_tree(run)
+    return _search(run, options, threads_for(options.threads, n))
+
+
+def _search(run: Run, options: Options, threads: int) -> Tree:
+    """Search a large instance, or one whose list the network can not judge."""
+    how = pipeline(options, len(run.points), run.device)
+    return search(run, how, options.start, threads)
 
 
 def can_batch(options: Options) -> bool:
@@ -139,8 +156,11 @@ def can_batch(options: Options) -> bool:
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     """Solve many small instances of one size, each by one kernel call."""
-    small = SmallTrees(batch.points)
-    _solve_small(small, options, batch.device, never())
+    small, solved = SmallTrees(batch.points), np.zeros(len(batch.points), dtype=np.bool_)
+    _solve_small(small, solved, options, batch.device, never())
+    for b in np.flatnonzero(~solved).tolist():
+        tree = _search(batch.run(b), options, 1)
+        small.put(b, tree.steiner, tree.edges)
     return small.refined()
 
 
@@ -152,11 +172,12 @@ def pipeline(options: Options, n: int, device: Place) -> Pipeline:
     # A window reaches a little beyond its cell.
     windows = tuple(replace(one, size=min(one.size, n // 4)) for one in how.windows if some)
     regions = tuple(replace(one, size=min(one.size, n // 3)) for one in how.regions if some)
-    whole = how.whole if options.pieces == "any" else 0
+    crowded = tuple(replace(one, size=min(one.size, n // 3)) for one in how.crowded if some)
+    whole = how.whole if options.pieces == "any" else FEW if some else 0
     return Pipeline(
         Grown(how.largest),
         NetworkScore(weights, how.drop, forward),
-        Select(windows, regions, whole=whole, slices=SLICES),
+        Select(windows, crowded, regions, whole=whole, slices=SLICES),
     )
 
 
@@ -172,22 +193,32 @@ def small_plan(options: Options, n: int) -> Plan:
     )  # fmt: skip
 
 
-def _solve_small(small: SmallTrees, options: Options, device: Place, stop: IntArray) -> None:
-    """Solve all instances, on the threads given; in haste once stop[0] is set."""
-    from ..scoring.small_instance_kernels import decide, solve_learned
+def _solve_small(
+    small: SmallTrees, solved: Flags, options: Options, device: Place, stop: IntArray
+) -> None:
+    """Solve instances, on the threads given; in haste once stop[0] is set.
+
+    `solved` says which: crowded lists are left to the search.
+    """
+    from ..scoring.small_instance_kernels import decide, is_crowded_list, solve_learned
 
     points, weights = small.points, load_weights(options.model)
     plan = small_plan(options, points.shape[1])
     if device != "cuda":
         share(
             len(points),
-            lambda first, last: solve_learned(points, weights, plan, small.rows, first, last, stop),
+            lambda first, last: solve_learned(
+                points, weights, plan, small.rows, solved, first, last, stop
+            ),
         )
         return
     scored = ScoredLists(points, plan.largest, forward_on(device, weights))
 
     def choose_span(first: int, last: int) -> None:
         for b in range(first, last):
-            small.put(b, *decide(*scored[b], plan, stop))
+            trees, logits = scored[b]
+            solved[b] = not is_crowded_list(trees)
+            if solved[b]:
+                small.put(b, *decide(trees, logits, plan, stop))
 
     share(len(points), choose_span)

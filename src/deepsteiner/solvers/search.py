@@ -5,7 +5,9 @@ of small ones is made, how its trees are scored, and how much work is spent on c
 
 1. windows of the plane are solved exactly over the list: the trees inside a window are replaced by
    the shortest choice that connects the same terminals (`fst.select.search.windows`);
-2. regions, in which all that lies outside is contracted (`fst.select.search.regions`);
+2. regions, in which all that lies outside is contracted (`fst.select.search.regions`); crowded
+   lists, full of ties as on lattices and drilled boards, have many passes of small regions instead
+   of both, since large ones are too wide to be solved;
 3. up to some number of points the whole list at once, by the exact solver's concatenation;
 4. the exact solver's own list of larger trees, where that is asked for.
 
@@ -46,13 +48,15 @@ from ..run.method import Run, Tree
 from ..run.monitor import Monitor, Report
 from ..run.threads import Workers
 from ..run.watch import Stopped, Watch
-from ..scoring.scores import HandScore, NetworkScore, Score, Weighed
+from ..scoring.scores import HandScore, NetworkScore, Score, Weighed, is_crowded
 
 # What the exact solver's list may cost, in slices of about 1 ms: in all, and for each point.
 GROWTH_SLICES = 1000
 GROWTH_SLICES_A_POINT = 3
 # Full trees a terminal in a list up to which a slice of work counts as one.
 USUAL = 2.5
+# Points up to which crowded lists are solved at once, too.
+FEW = 256
 # How long the first choice takes, in times of finding close pairs.
 CHOOSING = 8.0
 # Points up to which `more` ends with the whole list at once.
@@ -80,16 +84,20 @@ class Select:
 
     Passes of `windows`; passes of `regions` where there are more than `regions_above` points; the
     whole list at once where there are at most `whole`, in at most `slices` slices of work (some
-    20 ms each) and one more for every 50 points. Then `more`: further passes and slices, up to
-    `grown` points over the exact solver's own list of up to `grown_largest` terminals.
+    20 ms each) and one more for every 50 points. Of a crowded list, passes of regions as `crowded`
+    says come instead, and it is solved at once only where there are at most FEW points. Then
+    `more`: further passes (`more_crowded` before them) and slices, up to `grown` points over the
+    exact solver's own list of up to `grown_largest` terminals.
     """
 
     windows: tuple[Pass, ...]
+    crowded: tuple[RegionPass, ...] = ()
     regions: tuple[RegionPass, ...] = ()
     regions_above: int = 0
     whole: int = 0
     slices: int = 0
     more: tuple[Pass, ...] = ()
+    more_crowded: tuple[RegionPass, ...] = ()
     more_slices: int = 0
     grown: int = 0
     grown_largest: int = 0
@@ -107,6 +115,10 @@ class Pipeline:
 # Enumerators and scores by the names that `local` knows them under: what they do, in words for its
 # help, and how they are made for an effort. A new one is a class in a module of its own and a line.
 ENUMERATORS: Mapping[str, tuple[str, Callable[[EffortName], Enumerate]]] = {
+    "mixed": (
+        "the quicker of both: closed for fast, grown for more",
+        lambda effort: ClosedForms(4) if effort == "fast" else Grown(6),
+    ),
     "closed": (
         "small trees by closed formulas",
         lambda effort: ClosedForms(4 if effort == "fast" else 5),
@@ -224,13 +236,20 @@ class Search:
     ) -> tuple[FullTrees, Flags, int]:
         """Spend the budget; return the list, what is picked from it and the passes made."""
         n, how = len(self.request.points), self.pipeline.select
-        passes = self._solve_windows(trees, picked, 0, how.windows)
-        if n > how.regions_above:
+        crowded, whole = is_crowded(trees), how.whole
+        if crowded:
+            passes = self._solve_regions(trees, picked, 0, how.crowded)
+            whole = min(whole, FEW)
+        else:
+            passes = self._solve_windows(trees, picked, 0, how.windows)
+        if n > how.regions_above and not crowded:
             passes += self._solve_regions(trees, picked, passes, how.regions)
-        if n <= how.whole and self._going():
+        if n <= whole and self._going():
             picked = self._settle(trees, picked, how.slices)
         if how.more and self._going():
             trees, picked = self._wider(ground, trees, picked)
+            if crowded:
+                passes += self._solve_regions(trees, picked, passes, how.more_crowded)
             passes += self._solve_windows(trees, picked, passes, how.more)
             if n <= MORE_WHOLE and self._going():
                 picked = self._settle(trees, picked, how.more_slices)
@@ -251,7 +270,8 @@ class Search:
     def _grow(self, ground: Ground) -> FullTrees | None:
         """Return the exact solver's list, or None where little of it can be afforded.
 
-        Where its work is used up, what it has found so far serves if that goes beyond our own.
+        Where its work is used up, what it has found so far serves if it has trees as large as our
+        own: of smaller ones it misses none.
         """
         from ..fst.enumerate.complete import generate as exact
 
@@ -265,7 +285,7 @@ class Search:
         trees = exact.generate(ground.points, max_size=largest, keep_going=go_on)
         if (
             self.slices >= self.most
-            and np.diff(trees.start).max() <= self.pipeline.enumerate.largest
+            and np.diff(trees.start).max() < self.pipeline.enumerate.largest
         ):
             return None
         return trees
@@ -277,6 +297,8 @@ class Search:
         self.slices, self.most = 0.0, slices + len(trees.points) / 50
         # Ties, as on drilled boards, leave many trees a terminal: a slice of work takes longer.
         self.weight = max(1.0, (len(trees) / (USUAL * len(trees.points))) ** 2)
+        if len(trees.points) <= FEW:
+            self.weight = 1.0
         choice = concatenate(trees, keep_going=self._slice, start=np.flatnonzero(picked))
         saved, self.length = self.length - choice.length, choice.length
         self._record("whole list", saved)

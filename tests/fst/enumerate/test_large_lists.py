@@ -66,10 +66,9 @@ def test_a_part_of_a_list_holds_its_trees():
 
 
 @pytest.mark.parametrize("most", [2, 3, 5])
-def test_the_shortest_pairs_stay_in_whatever_order_they_come(most, monkeypatch):
+def test_the_shortest_pairs_stay_in_whatever_order_they_come(most):
     from deepsteiner.fst.enumerate.nearby import neighbour_kernels as kernels
 
-    monkeypatch.setattr(kernels, "MOST", most)
     rng = np.random.default_rng(most)
     for _ in range(20):
         points = rng.integers(0, 6, (15, 2)).astype(float)
@@ -79,7 +78,7 @@ def test_the_shortest_pairs_stay_in_whatever_order_they_come(most, monkeypatch):
         squared = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
         order = np.argsort(squared, kind="stable")
         wanted = kernels.close_pairs(15, pairs[order], squared[order], stretch[order], 0.8, most)
-        found = kernels.shortest_pairs.py_func(points, pairs, stretch, 0.8)
+        found = kernels.shortest_pairs(points, pairs, stretch, 0.8, most)
         assert set(map(tuple, wanted.ends.tolist())) == set(map(tuple, pairs[found].tolist()))
         assert sorted(wanted.bound) == sorted(squared[found])
 

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 
 from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_small
-from deepsteiner.fst.select.exact.blocks_kernels import Settled
-from deepsteiner.fst.select.exact.prune_kernels import Blocks
 from deepsteiner.fst.select.hypergraph import Budget, Hypergraph, Rows
 from deepsteiner.fst.select.search import (
     greedy_kernels,
@@ -207,22 +205,22 @@ def test_each_window_gets_its_shortest_tree(seed):
     assert saved.sum() > 0.0
 
 
-def test_a_block_too_wide_stays_or_takes_the_guess_whichever_spans_and_is_shorter():
+def test_the_known_tree_of_a_block_is_the_picked_one_or_a_greedy_one_if_shorter():
     """Three trees over three vertices: a and b are a path, c is a tree of all three."""
-    at, every = np.array([0, 2, 4, 7]), np.arange(3)
-    blocks = Blocks(1, np.array([0, 3]), every, at, np.array([0, 1, 1, 2, 0, 1, 2]), np.array([3]))
+    start, terminals = np.array([0, 2, 4, 7]), np.array([0, 1, 1, 2, 0, 1, 2])
     cases = [
-        # picked, guess, lengths, chosen
-        ([1, 1, 0], [0, 0, 1], [1.0, 1.0, 1.5], [0, 0, 1]),
-        ([1, 1, 0], [0, 0, 1], [0.5, 0.5, 1.5], [1, 1, 0]),
-        ([1, 0, 0], [0, 0, 1], [0.1, 9.0, 1.5], [0, 0, 1]),  # what is picked does not span
-        ([1, 1, 0], [0, 0, 0], [1.0, 1.0, 1.5], [1, 1, 0]),  # nor does the guess
+        # picked, lengths, known
+        ([1, 1, 0], [1.0, 1.0, 1.5], [0, 0, 1]),
+        ([0, 0, 1], [0.5, 0.5, 1.5], [1, 1, 0]),
+        ([1, 1, 0], [0.5, 0.5, 1.5], [1, 1, 0]),
+        ([1, 0, 0], [0.1, 9.0, 1.5], [1, 1, 0]),  # what is picked does not span
+        ([1, 0, 1], [0.1, 9.0, 1.5], [1, 1, 0]),  # or closes a cycle
     ]
-    for picked, guess, lengths, expected in cases:
-        settled = Settled(blocks, np.zeros(1, np.bool_), np.array(guess, np.bool_))
-        now, chosen = np.array(picked, np.bool_), np.zeros(3, np.bool_)
-        window_kernels.keep_block(settled, 0, np.array(lengths), now, chosen)
-        assert chosen.tolist() == [bool(one) for one in expected]
+    for picked, lengths, expected in cases:
+        block, flags = Hypergraph(3, start, terminals, np.array(lengths)), np.array(picked, bool)
+        known = window_kernels.known_tree(block, flags)
+        assert flags.tolist() == [bool(one) for one in expected]
+        assert known == pytest.approx(np.array(lengths)[flags].sum())
 
 
 # Regions.

@@ -77,7 +77,10 @@ class Budget(NamedTuple):
 
     work: the estimated number of partitions met over all steps.
     widest: the partitions of a single layer.
+    beam: the partitions that are kept where that is too little, if a search may: see
+        `search.beam_kernels`. 0: it gives up.
     """
 
     work: float
     widest: int
+    beam: int = 0

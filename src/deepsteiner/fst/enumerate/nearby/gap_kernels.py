@@ -15,7 +15,7 @@ from ...select.exact.prune_kernels import sorted_order
 from .ground import Bottlenecks, Found, TreeList
 from .listing_kernels import list_quads, list_triples
 from .neighbour_kernels import ON_ONE, ON_TWO, bottleneck, bottleneck_tree, squared, with_incidence
-from .small_listing_kernels import extended, neighbour_pairs, with_close_pairs
+from .small_listing_kernels import extended, list_grown, neighbour_pairs, with_close_pairs
 
 # A gap is wide where it is this many times the distance to the nearest terminal on either side.
 WIDE = 5.0
@@ -51,6 +51,8 @@ def pairs_across_gaps(points: Array, pairs: Array, tree: Bottlenecks) -> Array:
                     if b < a or stamp[b] == a:
                         continue
                     stamp[b] = a
+                    if squared(points, a, b) < max(near[a], near[b]):
+                        continue  # no bottleneck is longer than the way
                     w = bottleneck(a, b, tree)
                     if w * w < max(near[a], near[b]) or squared(points, a, b) > (ON_TWO * w) ** 2:
                         continue
@@ -112,3 +114,11 @@ def with_trees_across_gaps(trees: TreeList, logits: Array) -> tuple[TreeList, Ar
     scores = np.full(wide.length.size, np.float32(DOUBTFUL))
     scores[: logits.size] = logits
     return wide, scores
+
+
+@njit(cache=True, nogil=True)
+def list_with_gaps(points: Array, largest: int) -> TreeList:
+    """Return the grown trees of up to `largest` (4 to 6) terminals, and those across wide gaps."""
+    trees = list_grown(points, largest)
+    wide, _ = with_trees_across_gaps(trees, np.zeros(trees.length.size, np.float32))
+    return wide

@@ -14,6 +14,8 @@ from ...trees import FullTrees
 from .ground import Found, Ground
 from .listing import assembled, find_trees, survey
 
+# Up to here the list is one kernel call.
+FEW = 256
 # Terminals of the first tile: some 10 ms, on lattices 30.
 TILE = 300
 
@@ -34,6 +36,10 @@ class Grown:
 
     def list(self, ground: Ground, workers: Workers, report: Report, watch: Watch) -> FullTrees:
         """List the trees; when `report` says no, the list ends early."""
+        if len(ground.points) <= FEW:
+            from .gap_kernels import list_with_gaps
+
+            return FullTrees(*list_with_gaps(ground.points, self.largest))
         return list_grown_trees(ground, workers, self.largest, report, watch)
 
 

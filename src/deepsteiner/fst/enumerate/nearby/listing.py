@@ -45,6 +45,7 @@ def survey(
     Close are those that can be on common or adjacent Steiner points, or all within a `limit` in
     bottlenecks.
     """
+    from . import gap_kernels as gaps
     from . import neighbour_kernels as kernels
 
     n = len(points)
@@ -54,6 +55,9 @@ def survey(
     order = np.argsort(lengths, kind="stable")
     tree = tree[order]
     bottlenecks = kernels.bottleneck_tree(points, tree)
+    wider = gaps.pairs_across_gaps(points, graph, bottlenecks)
+    at_most = kernels.MOST if len(wider) == len(graph) else gaps.MOST
+    graph = wider
     parts = workers.map(
         lambda first, last: kernels.pair_bounds(points, graph, bottlenecks, first, last),
         len(graph),
@@ -63,7 +67,7 @@ def survey(
     stretch = np.concatenate([part[1] for part in parts])
     close = []
     for most in (kernels.ON_ONE, kernels.ON_TWO) if limit is None else (limit,):
-        keep = kernels.shortest_pairs(points, graph, stretch, most)
+        keep = kernels.shortest_pairs(points, graph, stretch, most, at_most)
         close.append(kernels.placed_pairs(n, graph, bound, keep))
     return Ground(points, tree, lengths[order], bottlenecks, close[0], close[-1])
 

@@ -89,7 +89,7 @@ def close_pairs(
 
 
 @njit(cache=True, nogil=True)
-def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) -> Array:
+def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float, most: int) -> Array:
     """Flag what `close_pairs` keeps of pairs in any order, of which the shortest come first.
 
     Only pairs at terminals that have too many need to be brought in order.
@@ -105,13 +105,13 @@ def shortest_pairs(points: Array, pairs: Array, stretch: Array, limit: float) ->
     rows = np.empty(pairs.shape[0], np.int64)
     count = 0
     for k in range(pairs.shape[0]):
-        if keep[k] and max(degree[pairs[k, 0]], degree[pairs[k, 1]]) > MOST:
+        if keep[k] and max(degree[pairs[k, 0]], degree[pairs[k, 1]]) > most:
             rows[count] = k
             count += 1
     rows = rows[:count]
     for k in rows[sorted_order(squared_lengths(points, pairs[rows]))]:
         a, b = pairs[k, 0], pairs[k, 1]
-        keep[k] = (degree[a] <= MOST or taken[a] < MOST) and (degree[b] <= MOST or taken[b] < MOST)
+        keep[k] = (degree[a] <= most or taken[a] < most) and (degree[b] <= most or taken[b] < most)
         if keep[k]:
             taken[a] += 1
             taken[b] += 1

@@ -8,6 +8,7 @@ from numba import njit
 from ....core.points import Array
 from ....geometry.relax_tree_kernels import put_tree
 from ....run.method import TreeRows
+from ...enumerate.nearby.gap_kernels import list_with_gaps
 from ...enumerate.nearby.small_listing_kernels import list_small
 from ...union_kernels import caterpillar_edges, union
 from ..exact.blocks_kernels import settle
@@ -30,7 +31,10 @@ def solve_span(
     """
     n = points.shape[1]
     for b in range(first, last):
-        _, start, terminals, length, places = list_small(points[b], largest)
+        trees = (
+            list_with_gaps(points[b], largest) if largest > 4 else list_small(points[b], largest)
+        )
+        _, start, terminals, length, places = trees
         chosen = np.zeros(length.size, np.bool_)
         graph = Hypergraph(n, start, terminals, length)
         settled = settle(graph, ~chosen, chosen, np.arange(n), budget)

@@ -15,14 +15,23 @@ from ...trees import FullTrees
 from ..hypergraph import Budget, Hypergraph, Rows
 from .windows import FEW, Flags, cells_of, changed
 
+# By how much compact cells turn from one pass to the next, and where they are cut.
+TURN = 0.65
+SHARES = (0.5, 0.42, 0.58)
+
 
 @dataclass(frozen=True)
 class RegionPass:
-    """One round of regions of about `size` terminals; `work` and `widest` limit each."""
+    """One round of regions of about `size` terminals; `work`, `widest` and `beam` limit each.
+
+    `compact` regions suit clusters, cells of strips suit rows of points.
+    """
 
     size: int
     work: float = 1e5
     widest: int = 20_000
+    beam: int = 0
+    compact: bool = False
 
 
 @dataclass(frozen=True)
@@ -66,7 +75,7 @@ def run_pass(
     graph = listing.graph
     wait = (watch or Watch(Monitor(), patient=False)).wait
     try:
-        own, cells = wait(phase, lambda: _cut(listing, how.size, number))
+        own, cells = wait(phase, lambda: _cut(listing, how, number))
         hung = wait(phase, lambda: kernels.hang(graph, picked))
     except Stopped:
         return 0.0
@@ -79,7 +88,7 @@ def run_pass(
 
     def solve(first: int, last: int) -> Any:
         flags = picked.copy() if leave else picked
-        selection, budget = Selection(graph, own, flags), Budget(how.work, how.widest)
+        selection, budget = Selection(graph, own, flags), Budget(how.work, how.widest, how.beam)
         given = (selection, cells, first, last, budget, hung, scratch(), saved[first:last])
         return *kernels.solve_apart(*given), changed(flags, picked)
 
@@ -103,11 +112,24 @@ def run_pass(
     return float(saved[:heard].sum()) + more
 
 
-def _cut(listing: FullTrees, size: int, number: int) -> tuple[Rows, Rows]:
+def compact_cells(points: FloatArray, size: int, number: int) -> IntArray:
+    """Return a cell number for every point: compact cells of at most `size` points.
+
+    Those of every `number` lie differently: the plane is turned, and cut at other shares.
+    """
+    from .cell_kernels import halved_cells
+
+    sine, cosine = np.sin(TURN * number), np.cos(TURN * number)
+    turned = points @ np.array([[cosine, sine], [-sine, cosine]])
+    cells: IntArray = halved_cells(turned, size, SHARES[number % len(SHARES)])
+    return cells
+
+
+def _cut(listing: FullTrees, how: RegionPass, number: int) -> tuple[Rows, Rows]:
     """Return the trees by their first terminal, and the terminals by region."""
     from .window_kernels import by_first_terminal
 
-    cell = cells_of(listing.points, size, number)
+    cell = (compact_cells if how.compact else cells_of)(listing.points, how.size, number)
     order = np.argsort(cell, kind="stable")
     bounds = np.flatnonzero(np.diff(cell[order])) + 1
     return by_first_terminal(listing.graph), Rows(np.concatenate(([0], bounds, [len(cell)])), order)

@@ -14,8 +14,11 @@ from numba import njit
 
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
-from ..exact.blocks_kernels import Settled, settle, total_length
+from ..exact.blocks_kernels import total_length
+from ..exact.prune_kernels import list_of_block, merge_tree, reduce_list
+from ..exact.subset_kernels import SUBSET_LIMIT, greedy_tree, share_order
 from ..hypergraph import LEAST, Budget, Flags, Floats, Hypergraph, Ints, Rows
+from .beam_kernels import improve_block
 
 
 class Selection(NamedTuple):
@@ -167,7 +170,8 @@ def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> 
     """Choose anew from a list; return the saving, 0 where there is none, and the choice.
 
     `now` flags the present choice. `merged` gives a representative of every terminal: terminals
-    connected from outside have the same. Blocks that are too wide stay as they are.
+    connected from outside have the same. Blocks that are too wide are searched by a beam, if there
+    is one in the budget, or stay as they are.
     """
     chosen = np.zeros(now.size, np.bool_)
     if now.all() or not now.any():
@@ -175,12 +179,17 @@ def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> 
     missing = -1  # joins that a tree over the representatives needs
     for k in range(merged.size):
         missing += merged[k] == k
-    settled = settle(inner, np.ones(now.size, np.bool_), chosen, merged, budget)
-    if settled.blocks.number < 0:
+    blocks = reduce_list(inner, np.ones(now.size, np.bool_), chosen, merged)
+    if blocks.number < 0:
         return 0.0, chosen
-    for b in range(settled.solved.size):
-        if not settled.solved[b]:
-            keep_block(settled, b, inner.length, now, chosen)
+    for b in range(blocks.number):
+        own = blocks.trees[blocks.first[b] : blocks.first[b + 1]]
+        block, picked = list_of_block(blocks, b, inner.length), now[own]
+        known = known_tree(block, picked)
+        if known == np.inf and block.n > SUBSET_LIMIT:
+            return 0.0, chosen
+        improve_block(block, known, budget, picked)
+        chosen[own] = picked
     for k in range(now.size):
         if chosen[k]:
             missing -= inner.start[k + 1] - inner.start[k] - 1
@@ -192,22 +201,22 @@ def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> 
 
 
 @njit(cache=True, nogil=True)
-def keep_block(settled: Settled, b: int, length: Floats, now: Flags, chosen: Flags) -> None:
-    """Choose for a block too wide to solve: its trees chosen so far, or the guess if shorter.
+def known_tree(block: Hypergraph, picked: Flags) -> float:
+    """Return the length of a known tree of a block: the picked one, or a greedy one if shorter.
 
-    Trees that the reduction has ruled out may be missing from the block: then only the guess
-    spans it.
+    Trees that the reduction has ruled out may be missing from the picked ones. `picked` becomes
+    the shorter tree; nothing is picked where neither spans, and the length is infinite.
     """
-    blocks, guess = settled.blocks, settled.guess
-    missing, missed, old, new = blocks.sizes[b] - 1, blocks.sizes[b] - 1, 0.0, 0.0
-    for k in range(blocks.first[b], blocks.first[b + 1]):
-        joins = blocks.begin[k + 1] - blocks.begin[k] - 1
-        if now[blocks.trees[k]]:
-            missing -= joins
-            old += length[blocks.trees[k]]
-        if guess[k]:
-            missed -= joins
-            new += length[blocks.trees[k]]
-    keep = missing == 0 and (missed > 0 or old <= new)
-    for k in range(blocks.first[b], blocks.first[b + 1]):
-        chosen[blocks.trees[k]] = now[blocks.trees[k]] if keep else guess[k]
+    missing, old, parent = block.n - 1, 0.0, np.arange(block.n)
+    for f in range(picked.size):
+        if picked[f] and merge_tree(parent, block.terminals, block.start[f], block.start[f + 1]):
+            missing -= block.start[f + 1] - block.start[f] - 1
+            old += block.length[f]
+        elif picked[f]:
+            old = np.inf
+    guess = np.zeros_like(picked)
+    new = greedy_tree(block, share_order(block), guess)
+    if missing == 0 and old <= new:
+        return old
+    picked[:] = guess
+    return new

@@ -1,0 +1,238 @@
+"""Calls that between them need every kernel, for every signature in which Python calls it.
+
+`deepsteiner warmup` makes them so that later solves find everything compiled, and a wheel is built
+from what they compile. Options are read off the methods, so a new choice of an option is tried by
+itself; a kernel that only some size or limit needs must have a call here. A test solves in many
+other ways and fails where that compiles anything.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .core.compiled.progress import Event
+from .core.errors import DeepSteinerError, MissingDependencyError
+from .core.points import FloatArray
+from .registry import MODULES, get_method
+from .run.processes import Processes
+
+if TYPE_CHECKING:
+    from .core.options import OptionInfo
+    from .run.monitor import Progress
+
+# Each within a batch kernel, above one, and where windows, regions and pieces begin.
+SIZES = (3, 12, 40, 150, 400)
+SLOW_SIZES = (3, 12, 70)  # for methods whose time grows fast
+SLOW = ("bereta", "greedy", "rand2")
+LARGE = {"local": 11_000, "neural": 11_000, "mst": 11_000, "smith": 11_000, "exact": 2_100}
+# Reports after which a solve is told to stop, so that every stage is left once.
+STOPS = (1, 2, 3, 5, 8, 13, 21, 34)
+
+Call = tuple[str, Callable[[], Any]]
+
+
+def known_methods(names: Sequence[str]) -> list[str]:
+    """Return the methods of these names, or all; say where there is none."""
+    for name in names:
+        get_method(name, {})
+    return list(names or MODULES)
+
+
+def calls(method: str) -> Iterator[Call]:
+    """Yield what to call for a method, with a name for each."""
+    from . import api, batch, refinement
+
+    rng = np.random.default_rng(1)
+    sizes = SLOW_SIZES if method in SLOW else SIZES
+    for options in _variants(method):
+        named = ", ".join(f"{name}={value}" for name, value in options.items())
+        solve = partial(api.solve, method=method, **options)
+        for n in sizes:
+            yield f"{method} {named} {n}", partial(_checked, solve, rng.random((n, 2)))
+        yield f"{method} {named} lattice", partial(solve, _lattice(6))
+        yield (
+            f"{method} {named} batch",
+            partial(batch.solve_many, rng.random((3, 8, 2)), method, **options),
+        )
+        yield f"{method} {named} trace", partial(solve, rng.random((30, 2)), trace=True)
+    plain = partial(api.solve, method=method)
+    for n in sizes[-2:]:
+        for stop in STOPS:
+            watched = partial(plain, rng.random((n, 2)), on_progress=_Stopping(stop))
+            yield f"{method} {n} stopped at {stop}", watched
+        yield f"{method} {n} limit", partial(plain, rng.random((n, 2)), time_limit=20.0)
+    for count in (30, 150):
+        yield (
+            f"{method} started {count}",
+            partial(_started, method, rng.random((count, 2)), api.solve),
+        )
+    yield f"{method} coinciding", partial(plain, np.repeat(rng.random((9, 2)), 2, axis=0))
+    yield f"{method} line", partial(plain, np.linspace([0.0, 0.0], [1.0, 3.0], 30))
+    yield f"{method} refine", lambda: refinement.refine(plain(rng.random((60, 2))))
+    if method in LARGE:
+        yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
+    if method == "exact":
+        yield "exact lists", partial(_exact_lists, api.solve, rng)
+    if method == "neural":
+        yield "neural on a device", partial(_on_device, rng)
+
+
+def run(
+    methods: Sequence[str],
+    workers: int,
+    told: Callable[[int, int, str], None],
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[Event]:
+    """Make the calls for some methods in worker processes; return which kernels they got ready.
+
+    No kernel is compiled twice: whoever needs one that another process is compiling waits for it.
+    `told` hears how many calls are done, of how many, and which was the last.
+    """
+    queues = [[(method, at) for at in range(len(list(calls(method))))] for method in methods]
+    # By turns, since different methods need different kernels.
+    items = [one for some in zip_longest(*queues) for one in some if one is not None]
+    events: list[Event] = []
+    done = 0
+
+    def keep(index: int, found: tuple[str, list[Event]]) -> None:
+        nonlocal done
+        done += 1
+        events.extend(Event(*event) for event in found[1])
+        told(done, len(items), found[0])
+
+    with Processes(min(workers, len(items)), _serve, None) as processes:
+        processes.run(items, keep, go_on)
+    return events
+
+
+def _serve(item: tuple[str, int], given: None, go_on: Callable[[], bool]) -> tuple[str, list[Any]]:
+    """Make one call in a worker process; return its name and the kernels it got ready."""
+    from .core.jit import history
+
+    before = len(history)
+    name, call = list(calls(item[0]))[item[1]]
+    make(call)
+    return name, [tuple(event) for event in history[before:]]
+
+
+def make(call: Callable[[], Any]) -> None:
+    """Make a call; what needs a package or a model that is not there is left out."""
+    try:
+        call()
+    except MissingDependencyError:
+        pass
+    except DeepSteinerError as error:
+        if "no model" not in str(error):
+            raise
+
+
+def _variants(method: str) -> Iterator[dict[str, Any]]:
+    """Yield the defaults of a method, and what differs from them in one option."""
+    yield {}
+    for option in get_method(method, {}).info.options:
+        for value in _values(option):
+            if value != option.default:
+                yield {option.name: value}
+    if method == "local":
+        yield {"effort": "fast", "enumerate": "grown", "score": "network"}
+    if method == "neural":
+        yield {"effort": "best", "pieces": "any"}
+
+
+def _values(option: OptionInfo) -> Sequence[Any]:
+    if option.choices is not None:
+        return option.choices
+    if option.type == "bool":
+        return (False, True)
+    return (2,) if option.name == "threads" else ()
+
+
+class _Stopping:
+    """A callback that stops a solve at some report."""
+
+    def __init__(self, last: int) -> None:
+        self._left = last
+
+    def __call__(self, progress: Progress) -> bool:
+        self._left -= 1
+        return self._left > 0
+
+
+def _lattice(side: int) -> FloatArray:
+    line = np.arange(float(side))
+    return np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+
+
+def _checked(solve: Callable[..., Any], points: FloatArray) -> None:
+    solve(points).validate()
+
+
+def _started(method: str, points: FloatArray, solve: Callable[..., Any]) -> None:
+    """Begin from another method's tree, where the method can."""
+    names = {option.name for option in get_method(method, {}).info.options}
+    if "start" in names:
+        solve(points, method, start=solve(points, "thompson"))
+        solve(points, method, start=solve(points, "mst"))
+
+
+def _large(method: str, solve: Callable[..., Any], rng: np.random.Generator) -> None:
+    points = rng.random((LARGE[method], 2))
+    names = {option.name for option in get_method(method, {}).info.options}
+    cheap: dict[str, Any] = {"effort": "fast"} if "effort" in names else {}
+    if method == "exact":
+        cheap = {"max_work": 300}
+    solve(points, method, **cheap)
+    for stop in STOPS:
+        solve(points, method, on_progress=_Stopping(stop), **cheap)
+    solve(points * [1.0, 0.0], method, **cheap)  # on a line
+    tight = np.concatenate((points[:5000], points[:5000] * 1e-9))
+    solve(tight, method, time_limit=1.0, **cheap)
+
+
+def _exact_lists(solve: Callable[..., Any], rng: np.random.Generator) -> None:
+    """Solve with lists that are cut short, kept and loaded."""
+    points = rng.random((60, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "list.npz")
+        solve(points, "exact", save_fsts=path)
+        solve(points, "exact", load_fsts=path)
+    solve(points, "exact", max_fst_size=3)
+    for work in (1, 3, 10):
+        solve(rng.random((250, 2)), "exact", max_work=work)
+    # Where dynamic programmes do not serve: a linear programme, cuts and branches.
+    side = _lattice(12)
+    solve(side + 0.01 * rng.random(side.shape), "exact", time_limit=30.0)
+    solve(_lattice(8), "exact", time_limit=30.0)
+
+
+def _on_device(rng: np.random.Generator) -> None:
+    """Do on the processor what `neural` does around a network on another device."""
+    from .core.points import Problem
+    from .run.method import Run
+    from .run.monitor import Monitor
+    from .run.watch import never
+    from .scoring.device_network import ScoredLists, forward_on
+    from .scoring.small_instance_kernels import decide
+    from .scoring.weights import load_weights
+    from .solvers import neural
+    from .solvers.search import search
+
+    options = neural.Options()
+    weights = load_weights(options.model)
+    forward = forward_on("cpu", weights)
+    points = rng.random((2, 30, 2))
+    plan = neural.small_plan(options, 30)
+    decide(*ScoredLists(points, plan.largest, forward)[0], plan, never())
+    problem = Problem.of(rng.random((400, 2)), "merge")
+    run = Run(problem.points, problem.frame, Monitor(None, None), 0, "cpu", None)
+    pipeline = neural.pipeline(options, 400, "cpu")
+    score = replace(pipeline.score, forward=forward)  # type: ignore[type-var]
+    search(run, replace(pipeline, score=score), None, 1)

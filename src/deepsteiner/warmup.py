@@ -52,22 +52,21 @@ def calls(method: str) -> Iterator[Call]:
 
     rng = np.random.default_rng(1)
     sizes = SLOW_SIZES if method in SLOW else SIZES
-    for options in _variants(method):
-        named = ", ".join(f"{name}={value}" for name, value in options.items())
-        solve = partial(api.solve, method=method, **options)
-        for n in sizes:
-            yield f"{method} {named} {n}", partial(_checked, solve, rng.random((n, 2)))
-        yield f"{method} {named} lattice", partial(solve, _lattice(6))
-        yield (
-            f"{method} {named} batch",
-            partial(batch.solve_many, rng.random((3, 8, 2)), method, **options),
-        )
-        yield f"{method} {named} trace", partial(solve, rng.random((30, 2)), trace=True)
     plain = partial(api.solve, method=method)
-    for n in sizes[-2:]:
-        for stop in STOPS:
-            watched = partial(plain, rng.random((n, 2)), on_progress=_Stopping(stop))
-            yield f"{method} {n} stopped at {stop}", watched
+    for n in sizes:
+        yield f"{method} {n}", partial(_checked, plain, rng.random((n, 2)))
+    for options in _variants(method):
+        named = " ".join([method, *(f"{name}={value}" for name, value in options.items())])
+        for n in (sizes[1], sizes[-1]) if options else ():
+            yield f"{named} {n}", partial(plain, rng.random((n, 2)), **options)
+        several = partial(batch.solve_many, rng.random((3, 8, 2)), method, **options)
+        yield f"{named} batch", several
+    yield f"{method} lattice", partial(plain, _lattice(6))
+    yield f"{method} trace", partial(plain, rng.random((30, 2)), trace=True)
+    for stop in STOPS:
+        watched = partial(plain, rng.random((sizes[-1], 2)), on_progress=_Stopping(stop))
+        yield f"{method} stopped at {stop}", watched
+    for n in sizes[1:]:
         yield f"{method} {n} limit", partial(plain, rng.random((n, 2)), time_limit=20.0)
     for count in (30, 150):
         yield (

@@ -11,6 +11,8 @@ test for each, to be looked at when a new numba comes):
 - a dispatcher asks `_cache.load_overload(sig, context)` before it compiles and calls
   `_cache.save_overload(sig, result)` afterwards;
 - `CompileResult._reduce` and `_rebuild` turn a result into something that pickle takes, and back;
+- a library gives its intermediate code by `_get_module_for_linking`, and an engine has the names of
+  its symbols in `_defined_symbols`;
 - `rtsys.initialize` must have run before code that was compiled elsewhere may be called, and is all
   that it needs: refreshing the registries, as numba does before every look into its cache, takes a
   quarter of a second and serves compiling alone.
@@ -28,7 +30,7 @@ import time
 from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -37,6 +39,7 @@ import numba.core.event as events
 import numba.core.runtime as runtime
 import numpy as np
 from numba.core import serialize
+from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult
 from numba.core.registry import cpu_target
 
@@ -50,6 +53,8 @@ config: Any = numba.config
 rtsys: Any = getattr(runtime, "rtsys")  # noqa: B009 (mypy does not see it)
 dumps: Any = serialize.dumps
 
+# Of what `_reduced` gives; a change makes all that is kept useless.
+FORM = "1"
 # The processors that prebuilt kernels are for, and the features that LLVM then uses: nearly every
 # machine since 2015 has the third level of x86-64. Elsewhere LLVM's baseline of the kind serves.
 LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}
@@ -150,26 +155,54 @@ def spelled(sig: Any) -> str:
 
 
 def _reduced(result: Any) -> tuple[Any, ...]:
-    """Return a compiled kernel in parts for pickle, without what it does not need.
+    """Return a compiled kernel in parts for pickle, so that loading it takes as little as can be.
 
     The environment of a function holds the Python objects that it makes use of. Most have none; to
     restore them all the same, numba would import the modules that the functions are from, and with
-    some of its own half of scipy.
+    some of its own half of scipy. The names of a library's symbols go along, for which numba would
+    read its intermediate code.
     """
-    *parts, environments = result._reduce()
-    return *parts, tuple(one for one in environments if one.consts)
+    library, *parts, environments = result._reduce()
+    module = result.library._get_module_for_linking()
+    every = (one for some in (module.functions, module.global_variables) for one in some)
+    symbols = frozenset(one.name for one in every if not one.is_declaration)
+    return library, *parts, tuple(one for one in environments if one.consts), symbols
 
 
 def _rebuilt(payload: bytes, sig: Any, context: Any) -> CompileResult | None:
-    parts = pickle.loads(payload)
-    signature = next(
-        part for part in parts if hasattr(part, "return_type") and hasattr(part, "args")
-    )
+    (name, kind, (code, intermediate)), *parts, symbols = pickle.loads(payload)
+    signature = next(part for part in parts if hasattr(part, "return_type"))
     if tuple(signature.args) != tuple(getattr(sig, "args", sig)):  # types of the same name
         return None
+    context.codegen()._engine._defined_symbols.update(symbols)
     whole: Any = CompileResult
-    result: CompileResult = whole._rebuild(context, *parts)
-    return result
+    result: Any = whole._rebuild(context, (name, kind, (code, _nothing())), *parts)
+    result.library.__class__ = LoadedLibrary
+    result.library.intermediate = intermediate
+    return cast(CompileResult, result)
+
+
+class LoadedLibrary(JITCodeLibrary):
+    """Machine code whose intermediate code is read when another kernel is compiled that calls it.
+
+    Reading it takes three quarters of the time of loading a kernel, and nearly always for nothing.
+    """
+
+    intermediate = b""
+
+    def _get_module_for_linking(self) -> Any:
+        if self.intermediate:
+            self._shared_module = llvm.parse_bitcode(self.intermediate)
+            self.intermediate = b""
+        plain: Any = super()
+        return plain._get_module_for_linking()
+
+
+@cache
+def _nothing() -> bytes:
+    """Return an empty module in LLVM's intermediate code."""
+    code: bytes = llvm.parse_assembly("").as_bitcode()
+    return code
 
 
 # --- which code fits ------------------------------------------------------------------------------
@@ -184,6 +217,7 @@ def _settings() -> str:
 def target() -> dict[str, Any]:
     """Return what prebuilt kernels must have been made for, besides the processor."""
     return {
+        "form": FORM,
         "python": str(sys.implementation.cache_tag),
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
@@ -200,7 +234,8 @@ def host(codegen: Any) -> str:
 
 def stamp_of(module: str, codegen: Any) -> str:
     """Return what the kernels of a module are compiled for and from, as one digest."""
-    return sources.total({"target": host(codegen), "sources": sources.stamp_of(module)})
+    made = {"form": FORM, "target": host(codegen), "sources": sources.stamp_of(module)}
+    return sources.total(made)
 
 
 def host_codegen() -> Any:

@@ -128,6 +128,21 @@ def test_what_a_user_asks_of_numba_counts_more(built: Path, setting: dict[str, s
     assert run(REPORT, built, **setting).stdout == COMPILED
 
 
+def test_where_numba_has_changed_inside_its_own_cache_serves(site: Path) -> None:
+    """Also where that has no place to write to."""
+    code = (
+        "import numba.core.codegen as codegen; del codegen.JITCodeLibrary\n"
+        "from deepsteiner.core import jit; assert not jit.KNOWN\n"
+        f"{REPORT}\nfrom deepsteiner.geometry.spanning_kernels import prim\n"
+        "print(sum(prim.stats.cache_hits.values()))"
+    )
+    kept = str(site / "kept")
+    assert run(code, site, NUMBA_CACHE_DIR=kept).stdout == "2.0\n0\n"
+    assert run(code, site, NUMBA_CACHE_DIR=kept).stdout == "2.0\n1\n"
+    nowhere = {"NUMBA_CACHE_DIR": "/dev/null", "NUMBA_CACHE_LOCATOR_CLASSES": "ZipCacheLocator"}
+    assert run(code, site, **nowhere).stdout == "2.0\n0\n"
+
+
 def test_kernels_can_be_left_uncompiled_altogether(built: Path) -> None:
     done = run(REPORT, built, NUMBA_DISABLE_JIT="1")
     assert (done.stdout, done.stderr) == ("2.0\n", "")

@@ -17,11 +17,13 @@ test for each, to be looked at when a new numba comes):
   that it needs: refreshing the registries, as numba does before every look into its cache, takes a
   quarter of a second and serves compiling alone.
 
-Whatever else goes wrong while a kernel is loaded, it is compiled.
+Whatever goes wrong while a kernel is loaded, it is compiled. Where parts of numba are missing that
+are named here, kernels are left to numba and its own cache.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import pickle
 import platform
@@ -36,22 +38,27 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 import numba.core.event as events
-import numba.core.runtime as runtime
 import numpy as np
-from numba.core import serialize
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
-from numba.core.registry import cpu_target
 
 from .compiled import files, prebuilt, progress, sources
 from .compiled.progress import Event, State
 
 _log = logging.getLogger(__name__)
 
-# Their types say little.
 config: Any = numba.config
-rtsys: Any = getattr(runtime, "rtsys")  # noqa: B009 (mypy does not see it)
-dumps: Any = serialize.dumps
+try:
+    from numba.core import codegen as codegens
+    from numba.core import runtime, serialize
+    from numba.core.compiler import CompileResult
+    from numba.core.registry import cpu_target
+
+    KNOWN = True
+    Library: Any = codegens.JITCodeLibrary
+    rtsys: Any = getattr(runtime, "rtsys")  # noqa: B009 (mypy does not see it)
+    dumps: Any = serialize.dumps
+except (ImportError, AttributeError):  # a numba to come: its own cache serves
+    KNOWN = False
+    Library = object
 
 # Of what `_reduced` gives; a change makes all that is kept useless.
 FORM = "1"
@@ -78,12 +85,16 @@ class KernelCache:
     def load_overload(self, sig: Any, context: Any) -> CompileResult | None:
         """Return the compiled kernel for a signature; None where it must be compiled."""
         self._turn.end()  # of a kernel that could not be compiled
-        rtsys.initialize(context)
         for state in ("prebuilt", "cached"):
             result = self._loaded(state, sig, context)
             if result is not None:
                 return result
-        waited = not _compiles.depth and self._turn.take(*self._place(sig, context.codegen()))
+        if _compiles.depth:
+            return None
+        try:
+            waited = self._turn.take(*self._place(sig, context.codegen()))
+        except Exception:
+            return None
         return self._loaded("cached", sig, context) if waited else None
 
     def save_overload(self, sig: Any, result: Any) -> None:
@@ -111,6 +122,7 @@ class KernelCache:
     def _loaded(self, state: State, sig: Any, context: Any) -> CompileResult | None:
         began = time.perf_counter()
         try:
+            rtsys.initialize(context)
             payload = self._payload(state, sig, context.codegen())
             result = None if payload is None else _rebuilt(payload, sig, context)
         except Exception as error:  # a numba that differs, or a damaged pickle, may raise anything
@@ -142,10 +154,11 @@ else:
         kernel = numba.njit(**options)(function)
         if not cache:
             return kernel
-        if hasattr(kernel, "_cache"):
+        if KNOWN and hasattr(kernel, "_cache"):
             kernel._cache = KernelCache(function)
         elif kernel is not function:  # which NUMBA_DISABLE_JIT gives back
-            kernel.enable_caching()
+            with contextlib.suppress(RuntimeError):  # there is no place for numba's own cache
+                kernel.enable_caching()
         return kernel
 
 
@@ -174,15 +187,21 @@ def _rebuilt(payload: bytes, sig: Any, context: Any) -> CompileResult | None:
     signature = next(part for part in parts if hasattr(part, "return_type"))
     if tuple(signature.args) != tuple(getattr(sig, "args", sig)):  # types of the same name
         return None
-    context.codegen()._engine._defined_symbols.update(symbols)
+    known = context.codegen()._engine._defined_symbols
+    new = symbols - known
+    known.update(new)
     whole: Any = CompileResult
-    result: Any = whole._rebuild(context, (name, kind, (code, _nothing())), *parts)
+    try:
+        result: Any = whole._rebuild(context, (name, kind, (code, _nothing())), *parts)
+    except BaseException:
+        known.difference_update(new)
+        raise
     result.library.__class__ = LoadedLibrary
     result.library.intermediate = intermediate
     return cast(CompileResult, result)
 
 
-class LoadedLibrary(JITCodeLibrary):
+class LoadedLibrary(Library):  # type: ignore[misc]
     """Machine code whose intermediate code is read when another kernel is compiled that calls it.
 
     Reading it takes three quarters of the time of loading a kernel, and nearly always for nothing.

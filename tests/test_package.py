@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -112,10 +113,11 @@ REGISTERING = ("command", "callback", "get(", "post(", "exception_handler", "val
 
 
 def test_every_function_is_used():
-    """Each function, method and class is named elsewhere: in the package, or by a benchmark."""
+    """Each function, method and class is named in the package, a benchmark or the build."""
     named: set[str] = set()
     defined: list[tuple[Path, str]] = []
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]:
+    others = [path for name in ("benchmarks", "packages") for path in (ROOT / name).rglob("*.py")]
+    for path in [*PACKAGE.rglob("*.py"), *others]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -270,3 +272,44 @@ def test_wheel_works_in_a_bare_environment(wheel, tmp_path):
     )
     assert where.stdout.startswith(str(tmp_path))
     assert (Path(site) / "deepsteiner" / "py.typed").exists()
+
+
+# --- what the wheels hold -------------------------------------------------------------------------
+
+
+def models_in(path: Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        found = [Path(name) for name in archive.namelist() if name.endswith("weights.safetensors")]
+    return {path.parent.name for path in found}
+
+
+def test_a_plain_wheel_has_every_model(wheel):
+    from deepsteiner.core.models import shipped_models
+
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert models_in(wheel) == set(shipped_models())
+
+
+def test_a_wheel_with_kernels_leaves_large_models_to_a_package_of_their_own(tmp_path, monkeypatch):
+    from deepsteiner.core.models import EXTRA_PACKAGE, shipped_models
+
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "some.kernels").write_text("code")
+    monkeypatch.setenv("DEEPSTEINER_KERNELS", str(tmp_path / "kernels"))
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path)]
+    for folder in (ROOT, ROOT / "packages" / "deepsteiner-models"):
+        subprocess.run([*pip, str(folder)], check=True)
+    (core,) = tmp_path.glob("deepsteiner-*.whl")
+    (extra,) = tmp_path.glob(f"{EXTRA_PACKAGE}-*.whl")
+    assert models_in(core) == {"neural"}
+    assert models_in(extra) == set(shipped_models()) - {"neural"}
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert f"-{python}-{python}-" in core.name
+    with zipfile.ZipFile(core) as archive:
+        assert archive.read("deepsteiner/prebuilt/some.kernels") == b"code"
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        lines = archive.read(metadata).decode().splitlines()
+    assert "Requires-Dist: deepsteiner-models>=0.1; extra == 'learn'" in lines
+    assert "Requires-Dist: numba>=0.60" in lines  # no cap: kernels that do not fit are compiled
+    with zipfile.ZipFile(extra) as archive:
+        assert f"{EXTRA_PACKAGE}/mst-d1/card.md" in archive.namelist()

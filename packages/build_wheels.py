@@ -4,8 +4,8 @@
     python packages/build_wheels.py --kernels     the kernels alone, into build/kernels/
 
 Kernels are compiled by the calls of `deepsteiner.warmup`, for every processor of this kind, into a
-scratch cache. The same calls are then made again in fresh processes: what these load is what Python
-needs, and goes into the wheel; what is only part of another kernel stays out.
+scratch cache. Those that Python calls go into the wheel, for all signatures that came up; what is
+only part of another kernel stays out.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 KERNELS = ROOT / "build" / "kernels"
@@ -26,6 +27,7 @@ def build_kernels(target: Path) -> None:
     """Compile all kernels and write them to a file, unless it holds them already."""
     from deepsteiner.core import jit
     from deepsteiner.core.compiled import files, prebuilt, sources
+    from deepsteiner.core.compiled.entries import entry_kernels
 
     known, made_for = prebuilt.open_file(target), {**jit.target(), "callers": callers()}
     if (
@@ -36,26 +38,23 @@ def build_kernels(target: Path) -> None:
         print(f"{target.name} is up to date")
         return
     began = time.perf_counter()
-    seconds = {
-        (event.kernel, event.signature): event.seconds
-        for event in warmed("compiling")
-        if event.state == "compiled"
-    }
-    needed = set()
-    for event in warmed("loading"):
-        if not event.inner:
-            needed.add((event.kernel, event.signature))
-        if event.state == "compiled":
-            print(f"compiled a second time: {event.kernel}({event.signature})")
+    entries, seconds = set(entry_kernels()), {}
+    for event in warmed():
+        # Literal types are what one kernel passes to another; Python never does.
+        if event.kernel in entries and "Literal[" not in event.signature:
+            key, compiled = (event.kernel, event.signature), event.state == "compiled"
+            seconds[key] = event.seconds if compiled else seconds.get(key, 0.0)
+    for kernel in sorted(entries - {kernel for kernel, _ in seconds}):
+        print(f"no call reaches {kernel}")
     codegen = jit.host_codegen()
     found = []
-    for kernel, signature in needed:
+    for kernel, signature in seconds:
         name = files.file_name(kernel, signature, jit.host(codegen))
         stamp = jit.stamp_of(kernel.rpartition(".")[0], codegen)
         code = files.read(jit.kernel_folder(), name, stamp)
         if code is None:
             raise SystemExit(f"{kernel}({signature}) was compiled and cannot be kept")
-        found.append((kernel, signature, round(seconds.get((kernel, signature), 0.0), 2), code))
+        found.append((kernel, signature, round(seconds[kernel, signature], 2), code))
     made_for["features"] = jit.FEATURES.get(jit.build_level(), ())
     prebuilt.write_file(target, made_for, sources.kernel_sources(), found)
     size = target.stat().st_size / 2**20
@@ -71,13 +70,13 @@ def callers() -> str:
     return total({str(path.relative_to(PACKAGE)): digest(path) for path in paths})
 
 
-def warmed(what: str) -> list[object]:
+def warmed() -> list[Any]:
     from deepsteiner import warmup
     from deepsteiner.run.threads import cores
 
     def told(done: int, total: int, name: str) -> None:
         if done % 50 == 0 or done == total:
-            print(f"{what}: {done} of {total} calls ({name})", flush=True)
+            print(f"{done} of {total} calls ({name})", flush=True)
 
     return list(warmup.run(warmup.known_methods([]), cores(), told))
 

@@ -31,10 +31,11 @@ if TYPE_CHECKING:
 # Each within a batch kernel, above one, and where windows, regions and pieces begin.
 SIZES = (3, 12, 40, 150, 400)
 SLOW_SIZES = (3, 12, 70)  # for methods whose time grows fast
-SLOW = ("bereta", "greedy", "rand2")
+SLOW = ("bereta", "greedy", "policy", "rand2")
 LARGE = {"local": 11_000, "neural": 11_000, "mst": 11_000, "smith": 11_000, "exact": 2_100}
 # Reports after which a solve is told to stop, so that every stage is left once.
-STOPS = (1, 2, 3, 5, 8, 13, 21, 34)
+STOPS = (1, 2, 3, 5, 8, 13, 21)
+LARGE_STOPS = (1, 4, 16)
 
 Call = tuple[str, Callable[[], Any]]
 
@@ -66,13 +67,11 @@ def calls(method: str) -> Iterator[Call]:
     for stop in STOPS:
         watched = partial(plain, rng.random((sizes[-1], 2)), on_progress=_Stopping(stop))
         yield f"{method} stopped at {stop}", watched
-    for n in sizes[1:]:
-        yield f"{method} {n} limit", partial(plain, rng.random((n, 2)), time_limit=20.0)
-    for count in (30, 150):
-        yield (
-            f"{method} started {count}",
-            partial(_started, method, rng.random((count, 2)), api.solve),
-        )
+    for n in (sizes[1], sizes[-1]):
+        yield f"{method} {n} limit", partial(plain, rng.random((n, 2)), time_limit=3.0)
+    if "start" in _option_names(method):
+        for n in (30, 150):
+            yield f"{method} started {n}", partial(_started, plain, rng.random((n, 2)))
     yield f"{method} coinciding", partial(plain, np.repeat(rng.random((9, 2)), 2, axis=0))
     yield f"{method} line", partial(plain, np.linspace([0.0, 0.0], [1.0, 3.0], 30))
     yield f"{method} refine", lambda: refinement.refine(plain(rng.random((60, 2))))
@@ -82,6 +81,9 @@ def calls(method: str) -> Iterator[Call]:
         yield "exact lists", partial(_exact_lists, api.solve, rng)
     if method == "neural":
         yield "neural on a device", partial(_on_device, rng)
+        yield "neural conflicts", _conflicting_changes
+    if method == "mst":
+        yield "relax", _relaxed
 
 
 def run(
@@ -138,7 +140,8 @@ def _variants(method: str) -> Iterator[dict[str, Any]]:
     yield {}
     for option in get_method(method, {}).info.options:
         for value in _values(option):
-            if value != option.default:
+            # Of a policy's options only this one has to do with kernels.
+            if value != option.default and (method != "policy" or option.name == "refine"):
                 yield {option.name: value}
     if method == "local":
         yield {"effort": "fast", "enumerate": "grown", "score": "network"}
@@ -174,22 +177,23 @@ def _checked(solve: Callable[..., Any], points: FloatArray) -> None:
     solve(points).validate()
 
 
-def _started(method: str, points: FloatArray, solve: Callable[..., Any]) -> None:
-    """Begin from another method's tree, where the method can."""
-    names = {option.name for option in get_method(method, {}).info.options}
-    if "start" in names:
-        solve(points, method, start=solve(points, "thompson"))
-        solve(points, method, start=solve(points, "mst"))
+def _option_names(method: str) -> set[str]:
+    return {option.name for option in get_method(method, {}).info.options}
+
+
+def _started(solve: Callable[..., Any], points: FloatArray) -> None:
+    """Begin from the trees of other methods: with Steiner points, and without."""
+    for first in ("thompson", "mst"):
+        solve(points, start=solve(points, method=first))
 
 
 def _large(method: str, solve: Callable[..., Any], rng: np.random.Generator) -> None:
     points = rng.random((LARGE[method], 2))
-    names = {option.name for option in get_method(method, {}).info.options}
-    cheap: dict[str, Any] = {"effort": "fast"} if "effort" in names else {}
+    cheap: dict[str, Any] = {"effort": "fast"} if "effort" in _option_names(method) else {}
     if method == "exact":
         cheap = {"max_work": 300}
     solve(points, method, **cheap)
-    for stop in STOPS:
+    for stop in LARGE_STOPS:
         solve(points, method, on_progress=_Stopping(stop), **cheap)
     solve(points * [1.0, 0.0], method, **cheap)  # on a line
     tight = np.concatenate((points[:5000], points[:5000] * 1e-9))
@@ -208,8 +212,28 @@ def _exact_lists(solve: Callable[..., Any], rng: np.random.Generator) -> None:
         solve(rng.random((250, 2)), "exact", max_work=work)
     # Where dynamic programmes do not serve: a linear programme, cuts and branches.
     side = _lattice(12)
-    solve(side + 0.01 * rng.random(side.shape), "exact", time_limit=30.0)
-    solve(_lattice(8), "exact", time_limit=30.0)
+    solve(side + 0.01 * rng.random(side.shape), "exact", max_work=2000)
+    solve(_lattice(8), "exact", max_work=2000)
+
+
+def _relaxed() -> None:
+    """Move a Steiner point, which all methods do as part of something larger."""
+    from .geometry.relaxation import relax
+
+    relax([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0.4, 0.2]], [[0, 3], [1, 3], [2, 3]])
+
+
+def _conflicting_changes() -> None:
+    """Put two changes of a tree together that close a cycle, which happens in large instances."""
+    from .fst.select.hypergraph import Hypergraph
+    from .fst.select.search.region_pass_kernels import hang
+    from .fst.select.search.regions import Changes, acceptable
+
+    pairs = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 2]])
+    graph = Hypergraph(4, 2 * np.arange(6), pairs.ravel(), np.ones(5))
+    picked = np.arange(5) < 3
+    changes = Changes(np.ones(2), np.array([0, 2, 4]), np.array([0, 3, 1, 4]))
+    acceptable(changes, graph, picked, hang(graph, picked))
 
 
 def _on_device(rng: np.random.Generator) -> None:

@@ -14,6 +14,7 @@ from deepsteiner import cli, warmup
 from deepsteiner.cli.watch import Watch
 from deepsteiner.core.compiled import progress
 from deepsteiner.core.compiled.entries import entry_kernels
+from deepsteiner.core.compiled.sources import PACKAGE
 
 STATES = {"prebuilt", "cached", "to be compiled"}
 
@@ -42,6 +43,8 @@ def test_every_kernel_has_a_state_and_the_table_fits(tmp_path: Path) -> None:
 
 
 def test_what_was_warmed_up_is_cached(tmp_path: Path) -> None:
+    if next((PACKAGE / "prebuilt").glob("*"), None) is not None:
+        pytest.skip("this checkout has prebuilt kernels")
     first = deepsteiner("warmup", "mst", "--workers", "2", cache=tmp_path)
     again = deepsteiner("warmup", "mst", cache=tmp_path)
     assert first.split()[1] == again.split()[1] == "kernels"

@@ -98,10 +98,10 @@ def test_a_loaded_kernel_can_be_called_by_one_that_is_compiled(folder) -> None:
     call(made)
     (result,) = made.overloads.values()
     assert isinstance(result.library, jit.LoadedLibrary)
-    assert result.library.intermediate
+    assert result.library.packed
     caller = jit.njit(_ours(lambda values: called(values) + 1.0, called=made))  # noqa: F821
     assert caller(np.arange(4.0)) == 13.0
-    assert not result.library.intermediate
+    assert not result.library.packed
 
 
 def test_no_environment_that_is_left_out_is_ever_read(folder) -> None:

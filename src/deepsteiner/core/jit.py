@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import lzma
 import pickle
 import platform
 import sys
@@ -172,18 +173,25 @@ def _reduced(result: Any) -> tuple[Any, ...]:
 
     The environment of a function holds the Python objects that it makes use of. Most have none; to
     restore them all the same, numba would import the modules that the functions are from, and with
-    some of its own half of scipy. The names of a library's symbols go along, for which numba would
-    read its intermediate code.
+    some of its own half of scipy. The names of the kernel's symbols go along, for which numba would
+    read its intermediate code; that is packed, and left so until it is needed.
     """
-    library, *parts, environments = result._reduce()
-    module = result.library._get_module_for_linking()
-    every = (one for some in (module.functions, module.global_variables) for one in some)
-    symbols = frozenset(one.name for one in every if not one.is_declaration)
-    return library, *parts, tuple(one for one in environments if one.consts), symbols
+    (name, kind, (code, intermediate)), *parts, environments = result._reduce()
+    packed = code, lzma.compress(intermediate)
+    described = result.fndesc
+    symbols = {
+        described.llvm_func_name,
+        described.llvm_cpython_wrapper_name,
+        described.llvm_cfunc_wrapper_name,
+    }
+    # Of the parts, text is the kernel's source with the types of everything in it, for people.
+    shorter = ("" if isinstance(part, str) else part for part in parts)
+    some = tuple(one for one in environments if one.consts)
+    return (name, kind, packed), *shorter, some, symbols
 
 
 def _rebuilt(payload: bytes, sig: Any, context: Any) -> CompileResult | None:
-    (name, kind, (code, intermediate)), *parts, symbols = pickle.loads(payload)
+    (name, kind, (code, packed)), *parts, symbols = pickle.loads(payload)
     signature = next(part for part in parts if hasattr(part, "return_type"))
     if tuple(signature.args) != tuple(getattr(sig, "args", sig)):  # types of the same name
         return None
@@ -197,7 +205,7 @@ def _rebuilt(payload: bytes, sig: Any, context: Any) -> CompileResult | None:
         known.difference_update(new)
         raise
     result.library.__class__ = LoadedLibrary
-    result.library.intermediate = intermediate
+    result.library.packed = packed
     return cast(CompileResult, result)
 
 
@@ -207,12 +215,12 @@ class LoadedLibrary(Library):  # type: ignore[misc]
     Reading it takes three quarters of the time of loading a kernel, and nearly always for nothing.
     """
 
-    intermediate = b""
+    packed = b""
 
     def _get_module_for_linking(self) -> Any:
-        if self.intermediate:
-            self._shared_module = llvm.parse_bitcode(self.intermediate)
-            self.intermediate = b""
+        if self.packed:
+            self._shared_module = llvm.parse_bitcode(lzma.decompress(self.packed))
+            self.packed = b""
         plain: Any = super()
         return plain._get_module_for_linking()
 

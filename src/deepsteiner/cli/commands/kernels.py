@@ -76,6 +76,10 @@ def warmup(
     if workers is not None and workers < 1:
         raise OptionError(f"--workers must be at least 1, got {workers}")
     chosen = calls.known_methods(method or [])
+    if _all_prebuilt():
+        if not quiet:
+            print("all kernels came with the package; nothing is to be compiled")
+        return
     began = time.perf_counter()
     with new_bar("call", disable=quiet) as bar:
         task = bar.add_task("warming up", total=None, call="")
@@ -93,6 +97,14 @@ def warmup(
         ready = {event.kernel for event in outer} - compiled
         took = seconds(time.perf_counter() - began)
         print(f"{counted(len(compiled), 'kernel')} compiled, {len(ready)} were ready, {took}")
+
+
+def _all_prebuilt() -> bool:
+    from ...core.compiled.entries import entry_kernels
+    from ...core.jit import fitting_kernels
+
+    found = fitting_kernels()
+    return found is not None and {*entry_kernels()} <= {entry.kernel for entry in found.entries}
 
 
 def _row(kernel: str, shipped: int, kept: int) -> dict[str, Any]:

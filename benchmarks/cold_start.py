@@ -6,9 +6,9 @@
     python benchmarks/cold_start.py --environment DIR  with an environment made before
 
 A virtual environment is made and the wheel installed with what it needs. Its files are then made
-read-only; as root, processes run as a user who cannot write them. Each time is that of a whole
-process, from its start to its end, the least of some: the disk's cache is warm, ours is empty. At
-the end the caches must still be empty: nothing was compiled.
+read-only; as root, processes give up the right to write them all the same. Each time is that of a
+whole process, from its start to its end, the least of some: the disk's cache is warm, ours is
+empty. At the end it must still be empty: nothing was compiled.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from pathlib import Path
 
 from common import ROOT, print_provenance, print_table
 
-NOBODY = 65534
+# As root, permissions count only without these.
+RIGHTS = ",".join(f"-{name}" for name in ("dac_override", "dac_read_search", "fowner"))
+WITHOUT = ("setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}")
 SOLVE = (
     "import numpy as np, deepsteiner as ds; "
     "print(ds.solve(np.random.default_rng({seed}).random(({n}, 2)), {method!r}).length)"
@@ -63,12 +65,11 @@ class Environment:
     """A virtual environment that processes can only read, and an empty home for them."""
 
     def __init__(self, folder: Path, home: Path) -> None:
-        self.python = folder / "bin" / "python"
+        self.folder = folder
         self.home = home
-        self.user = {"user": NOBODY, "group": NOBODY} if os.getuid() == 0 else {}
+        python = str(folder / "bin" / "python")
+        self.python = (*WITHOUT, python) if os.getuid() == 0 else (python,)
         home.mkdir()
-        if self.user:
-            os.chown(home, NOBODY, NOBODY)
 
     def variables(self) -> dict[str, str]:
         """Return the environment of a process: nothing of ours but where to find programs."""
@@ -76,13 +77,12 @@ class Environment:
 
     def run(self, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [str(self.python), *arguments],
+            [*self.python, *arguments],
             env={**self.variables(), **more},
             cwd=self.home,
             capture_output=True,
             text=True,
             check=True,
-            **self.user,
         )
 
     def seconds(self, code: str) -> float:
@@ -94,12 +94,11 @@ class Environment:
         """Return how long after its start a server has answered its first request."""
         began = time.perf_counter()
         server = subprocess.Popen(
-            [str(self.python), "-m", "deepsteiner", "serve", "--no-open", "--port", "0"],
+            [*self.python, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"],
             env=self.variables(),
             cwd=self.home,
             stdout=subprocess.PIPE,
             text=True,
-            **self.user,
         )
         try:
             assert server.stdout is not None
@@ -156,7 +155,7 @@ def first_answers(environment: Environment, rounds: int, factor: float) -> list[
 
 def against_native(environment: Environment, rounds: int, folder: Path) -> list[str]:
     """Print how prebuilt kernels compare with native ones, compiled here; return what is slower."""
-    package = next(environment.python.parents[1].glob("lib/python*/site-packages/deepsteiner"))
+    package = next(environment.folder.glob("lib/python*/site-packages/deepsteiner"))
     copy = folder / "native"
     copy.mkdir(exist_ok=True)
     subprocess.run(["cp", "-r", "--no-preserve=mode", str(package), str(copy)], check=True)
@@ -200,7 +199,6 @@ def main() -> None:
     factor = print_provenance()
     print(f"{wheel.name}, {wheel.stat().st_size / 2**20:.1f} MiB\n")
     with tempfile.TemporaryDirectory() as scratch:
-        os.chmod(scratch, 0o755)
         folder = arguments.environment or Path(scratch, "environment")
         if not folder.exists():
             made(folder, wheel)

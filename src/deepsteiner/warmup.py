@@ -84,6 +84,7 @@ def calls(method: str) -> Iterator[Call]:
         yield "neural conflicts", _conflicting_changes
     if method == "mst":
         yield "relax", _relaxed
+        yield "candidates", partial(_candidates, rng.random((9, 2)))
 
 
 def run(
@@ -174,7 +175,11 @@ def _lattice(side: int) -> FloatArray:
 
 
 def _checked(solve: Callable[..., Any], points: FloatArray) -> None:
-    solve(points).validate()
+    """Solve, and do with the solution, whose arrays are read-only, what a server does with it."""
+    from .geometry.spanning_trees import minimum_spanning_tree
+
+    solution = solve(points).validate()
+    minimum_spanning_tree(solution.terminals)
 
 
 def _option_names(method: str) -> set[str]:
@@ -192,7 +197,7 @@ def _large(method: str, solve: Callable[..., Any], rng: np.random.Generator) -> 
     cheap: dict[str, Any] = {"effort": "fast"} if "effort" in _option_names(method) else {}
     if method == "exact":
         cheap = {"max_work": 300}
-    solve(points, method, **cheap)
+    _checked(partial(solve, method=method, **cheap), points)
     for stop in LARGE_STOPS:
         solve(points, method, on_progress=_Stopping(stop), **cheap)
     solve(points * [1.0, 0.0], method, **cheap)  # on a line
@@ -221,6 +226,14 @@ def _relaxed() -> None:
     from .geometry.relaxation import relax
 
     relax([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0.4, 0.2]], [[0, 3], [1, 3], [2, 3]])
+
+
+def _candidates(points: FloatArray) -> None:
+    """Make candidate points as pictures of them do."""
+    from .geometry.candidates import KINDS, CandidateOptions, candidate_points
+
+    for kind in KINDS:
+        candidate_points(points, CandidateOptions(candidates=kind))
 
 
 def _conflicting_changes() -> None:

@@ -48,7 +48,7 @@ def kinds(n):
 """
 SIZES = "(3, 5, 9, 21, 33, 70, 130)"
 SMALL_SIZES = "(3, 5, 9, 21, 33)"
-SLOW = ("bereta", "greedy", "rand2", "policy")
+SLOW = ("bereta", "exact", "greedy", "rand2", "policy")  # exact: on lattices
 WAYS = {
     "single": "for n in {sizes}:\n  for points in kinds(n): ds.solve(points, {method!r})",
     "batch": (

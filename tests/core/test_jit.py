@@ -150,6 +150,17 @@ def _ours(function, **names):
     return made
 
 
+def test_a_compilation_that_fails_lets_others_try(folder) -> None:
+    """`_Compiles`: an exception is under way when the event of a compilation that fails ends."""
+
+    def interrupted(values):
+        return values.nonsense
+
+    with pytest.raises(numba.TypingError):
+        call(kernel(interrupted))
+    assert list(folder.iterdir()) == []
+
+
 def test_processors_are_told_apart_by_names_that_llvm_knows() -> None:
     """`FEATURES` and `can_run`."""
     known = llvm.get_host_cpu_features()

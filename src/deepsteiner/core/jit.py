@@ -76,7 +76,6 @@ class KernelCache:
     def __init__(self, function: Callable[..., Any]) -> None:
         self._kernel = f"{function.__module__}.{function.__qualname__}"
         self._module = function.__module__
-        self._turn = files.Turn()
 
     @property
     def cache_path(self) -> str:
@@ -85,7 +84,6 @@ class KernelCache:
 
     def load_overload(self, sig: Any, context: Any) -> CompileResult | None:
         """Return the compiled kernel for a signature; None where it must be compiled."""
-        self._turn.end()  # of a kernel that could not be compiled
         for state in ("prebuilt", "cached"):
             result = self._loaded(state, sig, context)
             if result is not None:
@@ -93,7 +91,7 @@ class KernelCache:
         if _compiles.depth:
             return None
         try:
-            waited = self._turn.take(*self._place(sig, context.codegen()))
+            waited = _turn.take(*self._place(sig, context.codegen()))
         except Exception:
             return None
         return self._loaded("cached", sig, context) if waited else None
@@ -109,7 +107,8 @@ class KernelCache:
                 files.write(*place, stamp, self._kernel, dumps(_reduced(result)))
         except Exception as error:
             _log.debug("%s cannot be kept: %r", self._kernel, error)
-        self._turn.end()
+        if not _compiles.depth:
+            _turn.end()
 
     def enable(self) -> None:
         """Part of numba's interface."""
@@ -362,6 +361,9 @@ class _Compiles(events.Listener):
         if self._outer is not None:
             self._outer.done += 1
             self._outer.finished = self.depth == 0
+            # Where it was interrupted or has failed, nothing will be kept: others need not wait.
+            if self._outer.finished and sys.exc_info()[0] is not None:
+                _turn.end()
             progress.tell(self._outer)
 
 
@@ -383,5 +385,6 @@ def _called(kernel: Any) -> set[Any]:
 
 
 _compiles = _Compiles()
+_turn = files.Turn()  # one will do: who compiles a kernel that Python called holds numba's lock
 _register: Any = events.register
 _register("numba:compile", _compiles)

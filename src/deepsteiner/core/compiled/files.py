@@ -119,6 +119,7 @@ class Turn:
 
     def take(self, folder: Path | None, name: str) -> bool:
         """Wait for the turn to compile what is kept under a name; return whether others had it."""
+        self.end()
         if folder is None:
             return False
         try:
@@ -134,6 +135,9 @@ class Turn:
         except (ImportError, OSError):
             self.end()
         return False
+
+    def __del__(self) -> None:
+        self.end()
 
     def end(self) -> None:
         """Let others have it."""

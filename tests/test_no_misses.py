@@ -77,6 +77,12 @@ WAYS = {
         "ds.solve(rng.random((24, 2))[::2], {method!r}).validate()\n"
         "points = rng.random((12, 2)); points.flags.writeable = False; ds.solve(points, {method!r})"
     ),
+    "again": (
+        "from deepsteiner.geometry.relaxation import refine\n"
+        "one = ds.solve(rng.random((30, 2)), {method!r})\n"
+        "refine(one.terminals + 0.01, one.steiner_points, one.edges)\n"
+        "ds.solve(one.terminals, {method!r})"
+    ),
     "workers": (
         "ds.solve_many([rng.random((n, 2)) for n in (8, 30, 31, 140, 9)], {method!r}, workers=2)"
     ),
@@ -244,6 +250,14 @@ def test_the_server(site: Path, tmp_path: Path) -> None:
                     points = [[k * k % 11, k * 7 % 13] for k in range(n)]
                     body = {"points": points, "method": method}
                     assert client.post("/api/solve", json=body).status_code == 200
+            before = None
+            for shift in (0.0, 0.0, 0.01):  # a start that is used, then one that is moved
+                points = [[k * k % 11 + shift * k, k * 7 % 13] for k in range(30)]
+                for method in ("exact", "local", "neural"):
+                    body = {"points": points, "method": method, "start": before}
+                    answer = client.post("/api/solve", json=body)
+                    assert answer.status_code == 200
+                before = answer.json()["solution"]
             time.sleep(5)  # workers load ahead
     finally:
         server.terminate()

@@ -130,9 +130,13 @@ def _refine_packed(trees: PackedTrees) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def _pairs(values: Any, dtype: Any) -> Any:
-    """Return an (m, 2) contiguous array; an empty list becomes (0, 2)."""
+    """Return an (m, 2) contiguous array; an empty list becomes (0, 2).
+
+    Those of a solution are read-only, and numba would compile every kernel again for that.
+    """
     array = np.ascontiguousarray(values, dtype=dtype)
-    return array.reshape(-1, 2) if array.size == 0 else array
+    array = array.reshape(-1, 2) if array.size == 0 else array
+    return array if array.flags.writeable else array.copy()
 
 
 def _as_tree(terminals: Any, steiner: Any, edges: Any) -> PackedTrees:

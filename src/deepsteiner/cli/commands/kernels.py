@@ -115,7 +115,7 @@ def _row(kernel: str, shipped: int, kept: int) -> dict[str, Any]:
 
 
 def _cells(row: dict[str, Any]) -> tuple[str, str, str]:
-    several = f" ({row['signatures']} signatures)" if row["signatures"] > 1 else ""
+    several = f" ({row['signatures']} types)" if row["signatures"] > 1 else ""
     return row["kernel"], row["module"], row["state"] + several
 
 

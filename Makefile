@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format bench-quick clean neural-model
+.PHONY: demo test test-all lint format wheel bench-quick clean neural-model
 
 demo: $(VENV)/.installed
 	$(BIN)/deepsteiner demo
@@ -24,6 +24,10 @@ lint: $(VENV)/.installed
 format: $(VENV)/.installed
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+# Wheels for this Python and platform, with compiled kernels, into dist/ (four minutes of two cores).
+wheel: $(VENV)/.installed
+	$(BIN)/python packages/build_wheels.py
 
 # Is anything slower, or any tree longer, than in the stored versions? About two minutes; ARGS="--help".
 bench-quick: $(VENV)/.installed

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ LAYERS = [
     ["scoring"],
     ["policy"],
     ["solvers"],
-    ["registry", "api", "batch", "refinement"],
+    ["registry", "api", "batch", "refinement", "warmup"],
     ["benchmark"],
     ["cli", "server", "__main__"],
 ]
@@ -105,16 +106,18 @@ def test_torch_lives_in_two_places():
 CALLED_FROM_OUTSIDE = {
     "_repr_svg_", "on_end", "on_start", "send_400_response",
     "to_geojson", "to_networkx", "to_scipy_sparse", "to_shapely",
+    "cache_path", "disable", "enable", "flush", "load_overload", "save_overload",
 }  # fmt: skip
 # What a decorator registers is called by whoever registered it.
 REGISTERING = ("command", "callback", "get(", "post(", "exception_handler", "validator")
 
 
 def test_every_function_is_used():
-    """Each function, method and class is named elsewhere: in the package, or by a benchmark."""
+    """Each function, method and class is named in the package, a benchmark or the build."""
     named: set[str] = set()
     defined: list[tuple[Path, str]] = []
-    for path in [*PACKAGE.rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]:
+    others = [path for name in ("benchmarks", "packages") for path in (ROOT / name).rglob("*.py")]
+    for path in [*PACKAGE.rglob("*.py"), *others]:
         for node in ast.walk(ast.parse(path.read_text())):
             match node:
                 case ast.Name(id=name) | ast.Attribute(attr=name):
@@ -188,26 +191,28 @@ def test_nothing_private_is_offered():
 
 def copy_without_cache(target: Path) -> Path:
     shutil.copytree(PACKAGE, target / "deepsteiner", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in [target / "deepsteiner", *(target / "deepsteiner").rglob("*")]:
-        if folder.is_dir():
-            (folder / "__pycache__").write_text("a file here keeps caches out, even for root")
+    (target / "deepsteiner" / "__pycache__").write_text("this keeps caches out, even for root")
     return target
 
 
-SOLVE_TWICE = "import deepsteiner as ds; print(ds.solve([[0, 0], [1, 0], [0, 1]], 'mst').length)"
+# The length of a tree, and how many kernels had to be compiled for it.
+SOLVE_TWICE = (
+    "import deepsteiner as ds; length = ds.solve([[0, 0], [1, 0], [0, 1]], 'mst').length\n"
+    "from deepsteiner.core.jit import history\n"
+    "print(length, sum(one.state == 'compiled' and not one.inner for one in history))"
+)
 
 
 def test_kernels_are_cached_where_the_package_is_read_only(tmp_path):
-    """numba then keeps them in the user's cache folder; compiling is announced once, not again."""
+    """They are then in the user's cache folder. The library says nothing about it."""
     package = copy_without_cache(tmp_path / "site")
     home = tmp_path / "home"
     home.mkdir()
     environment = {"PYTHONPATH": str(package), "HOME": str(home)}
     first, second = run(SOLVE_TWICE, **environment), run(SOLVE_TWICE, **environment)
-    assert first.stdout == second.stdout == "2.0\n"
-    assert first.stderr == "compiling kernels, once\n"
-    assert second.stderr == ""
-    assert list(home.rglob("*.nbi"))
+    assert (first.stdout, second.stdout) == ("2.0 2\n", "2.0 0\n")
+    assert first.stderr == second.stderr == ""
+    assert list(home.rglob("*.kernel"))
 
 
 def test_kernels_are_cached_where_there_is_no_home_either(tmp_path):
@@ -219,8 +224,8 @@ def test_kernels_are_cached_where_there_is_no_home_either(tmp_path):
         "TMPDIR": str(tmp_path / "temporary"),
     }
     first, second = run(SOLVE_TWICE, **environment), run(SOLVE_TWICE, **environment)
-    assert (first.stdout, first.stderr) == ("2.0\n", "compiling kernels, once\n")
-    assert (second.stdout, second.stderr) == ("2.0\n", "")
+    assert (first.stdout, first.stderr) == ("2.0 2\n", "")
+    assert (second.stdout, second.stderr) == ("2.0 0\n", "")
 
 
 @pytest.fixture(scope="session")
@@ -267,3 +272,44 @@ def test_wheel_works_in_a_bare_environment(wheel, tmp_path):
     )
     assert where.stdout.startswith(str(tmp_path))
     assert (Path(site) / "deepsteiner" / "py.typed").exists()
+
+
+# --- what the wheels hold -------------------------------------------------------------------------
+
+
+def models_in(path: Path) -> set[str]:
+    with zipfile.ZipFile(path) as archive:
+        found = [Path(name) for name in archive.namelist() if name.endswith("weights.safetensors")]
+    return {path.parent.name for path in found}
+
+
+def test_a_plain_wheel_has_every_model(wheel):
+    from deepsteiner.core.models import shipped_models
+
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert models_in(wheel) == set(shipped_models())
+
+
+def test_a_wheel_with_kernels_leaves_large_models_to_a_package_of_their_own(tmp_path, monkeypatch):
+    from deepsteiner.core.models import EXTRA_PACKAGE, shipped_models
+
+    (tmp_path / "kernels").mkdir()
+    (tmp_path / "kernels" / "some.kernels").write_text("code")
+    monkeypatch.setenv("DEEPSTEINER_KERNELS", str(tmp_path / "kernels"))
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "-w", str(tmp_path)]
+    for folder in (ROOT, ROOT / "packages" / "deepsteiner-models"):
+        subprocess.run([*pip, str(folder)], check=True)
+    (core,) = tmp_path.glob("deepsteiner-*.whl")
+    (extra,) = tmp_path.glob(f"{EXTRA_PACKAGE}-*.whl")
+    assert models_in(core) == {"neural"}
+    assert models_in(extra) == set(shipped_models()) - {"neural"}
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    assert f"-{python}-{python}-" in core.name
+    with zipfile.ZipFile(core) as archive:
+        assert archive.read("deepsteiner/prebuilt/some.kernels") == b"code"
+        (metadata,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        lines = archive.read(metadata).decode().splitlines()
+    assert "Requires-Dist: deepsteiner-models>=0.1; extra == 'learn'" in lines
+    assert "Requires-Dist: numba>=0.60" in lines  # no cap: kernels that do not fit are compiled
+    with zipfile.ZipFile(extra) as archive:
+        assert f"{EXTRA_PACKAGE}/mst-d1/card.md" in archive.namelist()

@@ -10,7 +10,6 @@ import numpy as np
 from .core.device import Device
 from .core.errors import InternalError, OptionError, TreeError, repeating_line
 from .core.geo import Plane, plane_of
-from .core.jit import prepare_kernels
 from .core.points import (
     Duplicates,
     FloatArray,
@@ -126,7 +125,6 @@ def _run_method(chosen: Method, run: Run) -> Tree:
         run.monitor.report("done", 1, 1, length, length)
         edges = np.array([[0, 1]][: count - 1], dtype=np.int64).reshape(-1, 2)
         return Tree(np.empty((0, 2)), edges, lower_bound=length, optimal=True)
-    prepare_kernels()
     tree: Tree = chosen.module.solve(run, chosen.options)
     return tree
 

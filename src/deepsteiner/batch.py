@@ -13,7 +13,6 @@ from .api import solve
 from .core.coincident import has_coincident
 from .core.device import Device, Place
 from .core.errors import DeepSteinerError, OptionError, PointsError, WorkerError
-from .core.jit import prepare_kernels
 from .core.points import Duplicates, FloatArray, IntArray, as_batch, check_duplicates_policy, frames
 from .core.scalars import as_whole
 from .core.solution import Solution
@@ -181,7 +180,6 @@ class Job:
                 if not self._has_kernel(size):
                     left += rows.tolist()
                     continue
-                prepare_kernels()
                 while len(rows) and self._monitor.stop_reason is None:
                     if under_way.full:
                         keep_next()  # which may be told to stop

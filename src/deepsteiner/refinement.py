@@ -11,7 +11,6 @@ import numpy as np
 from .api import terminal_edges
 from .core.errors import InternalError, OptionError, TreeError
 from .core.geo import plane_of
-from .core.jit import prepare_kernels
 from .core.points import FloatArray, IntArray, Problem, as_points
 from .core.proofs import is_contradicted, report_contradiction
 from .core.solution import Solution
@@ -107,7 +106,6 @@ def _refined(problem: Problem, steiner: FloatArray, edges: IntArray) -> tuple[Fl
     if distinct <= 2:
         inside, links = np.empty((0, 2)), np.array([[0, 1]][: distinct - 1], dtype=np.int64)
     else:
-        prepare_kernels()
         if distinct < len(problem.terminals):
             edges = merged_edges(problem.points, problem.owner, inside, edges)
         inside, links = refine_tree(problem.points, inside, edges)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import os
 import pickle
@@ -13,12 +14,19 @@ from pathlib import Path
 
 import pytest
 
-from deepsteiner.core import folders, jit
+from deepsteiner.core import folders
+from deepsteiner.core.compiled import files
+from deepsteiner.core.compiled.sources import PACKAGE
 from deepsteiner.core.errors import DeepSteinerError
-from deepsteiner.core.jit import PACKAGE, prepare_kernels
 
 AS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
-SOLVE = "import deepsteiner as ds; print(ds.solve([[0, 0], [1, 0], [0, 1]], 'mst').length)"
+# The length of a tree, and how many kernels had to be compiled for it.
+SOLVE = (
+    "import deepsteiner as ds; length = ds.solve([[0, 0], [1, 0], [0, 1]], 'mst').length\n"
+    "from deepsteiner.core.jit import history\n"
+    "print(length, sum(one.state == 'compiled' and not one.inner for one in history))"
+)
+COMPILED, READY = "2.0 2\n", "2.0 0\n"
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -121,16 +129,16 @@ def test_nowhere_to_write_is_one_sentence(monkeypatch: pytest.MonkeyPatch) -> No
         folders.own_temporary_folder()
 
 
-@pytest.mark.parametrize("level", ["cache", "cache/numba"])
+@pytest.mark.parametrize("level", ["cache", "cache/deepsteiner", "cache/deepsteiner/kernels"])
 @pytest.mark.parametrize("how", ["another user's", "open to all"])
 def test_a_user_cache_that_others_could_have_filled_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: str, how: str
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert jit._user_cache_serves()
+    assert files.user_cache_serves()
     shutil.rmtree(tmp_path / level)
     spoil(tmp_path / level, how)
-    assert not jit._user_cache_serves()
+    assert not files.user_cache_serves()
 
 
 def test_a_user_cache_may_be_a_link_of_the_users(
@@ -140,9 +148,9 @@ def test_a_user_cache_may_be_a_link_of_the_users(
     (tmp_path / "large").mkdir(mode=0o770)
     (tmp_path / "cache").symlink_to(tmp_path / "large")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    assert jit._user_cache_serves()
+    assert files.user_cache_serves()
     monkeypatch.setenv("XDG_CACHE_HOME", "relative/to/wherever")
-    assert not jit._user_cache_serves()
+    assert not files.user_cache_serves()
 
 
 class Planted:
@@ -155,126 +163,151 @@ class Planted:
         return Path.touch, (self.mark,)
 
 
+def plant(path: Path, mark: Path) -> None:
+    """Put other code into the file of a kernel, with everything else as it should be."""
+    whole = path.read_bytes()[len(files.MARK) + 32 :]
+    stamp, kernel, _ = whole.split(b"\n", 2)
+    whole = b"\n".join((stamp, kernel, pickle.dumps(Planted(mark))))
+    path.write_bytes(files.MARK + hashlib.sha256(whole).digest() + whole)
+
+
 def test_planted_code_is_not_run(tmp_path: Path) -> None:
     """The control: it does run from a folder that only this user can have filled."""
     package = tmp_path / "site"
     shutil.copytree(PACKAGE, package / "deepsteiner", ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in [package / "deepsteiner", *(package / "deepsteiner").rglob("*")]:
-        if folder.is_dir():
-            (folder / "__pycache__").write_text("a file here keeps caches out, even for root")
+    (package / "deepsteiner" / "__pycache__").write_text("a file here keeps caches out")
     (tmp_path / "temporary").mkdir()
     environment = {
         "PYTHONPATH": str(package),
         "HOME": "/dev/null",
         "TMPDIR": str(tmp_path / "temporary"),
     }
-    assert run(SOLVE, **environment).stdout == "2.0\n"
+    assert run(SOLVE, **environment).stdout == COMPILED
     known = tmp_path / "temporary" / f"deepsteiner-{os.getuid()}"
     mark = tmp_path / "mark"
-    indices = list(known.rglob("*.nbi"))
-    assert indices
-    for index in indices:
-        index.write_bytes(pickle.dumps(Planted(mark)))
-    assert run(SOLVE, **environment).stdout == "2.0\n"
+    kept = list(known.rglob("*.kernel"))
+    assert kept
+    for path in kept:
+        plant(path, mark)
+    assert run(SOLVE, **environment).stdout == COMPILED
     assert mark.exists()
-    for index in indices:
-        index.write_bytes(pickle.dumps(Planted(mark)))
+    for path in kept:
+        plant(path, mark)
     mark.unlink()
     known.chmod(0o777)
     done = run(SOLVE, **environment)
-    assert (done.stdout, done.stderr) == ("2.0\n", "compiling kernels, once\n")
+    assert (done.stdout, done.stderr) == (COMPILED, "")
     assert not mark.exists()
 
 
-# --- damaged files --------------------------------------------------------------------------------
+# --- one file a kernel ----------------------------------------------------------------------------
 
 
-@pytest.fixture
-def files(tmp_path: Path):
-    """Return a maker of the cache files of one function, as this package or as numba has them."""
-    prepare_kernels()
-    from numba.core.caching import IndexDataCacheFile
-
-    from deepsteiner.core.kernel_files import CheckedFile
-
-    def make(checked: bool = True) -> IndexDataCacheFile:
-        return (CheckedFile if checked else IndexDataCacheFile)(str(tmp_path), "kernel", "stamp")
-
-    return make
-
-
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-def test_a_changed_byte_or_a_missing_end_counts_as_absent(
-    files, tmp_path: Path, suffix: str
-) -> None:
-    data = ("machine code", bytes(range(40)))
-    files().save("key", data)
-    (path,) = tmp_path.glob(f"*.{suffix}")
+def test_a_changed_byte_or_a_missing_end_counts_as_absent(tmp_path: Path) -> None:
+    data = bytes(range(40))
+    files.write(tmp_path, "kernel", "stamp", "module.kernel", data)
+    path = tmp_path / "kernel"
     whole = path.read_bytes()
     damaged = [whole[:length] for length in range(len(whole))]
     for position in range(len(whole)):
         changed = bytearray(whole)
         changed[position] ^= 1 << position % 8
         damaged.append(bytes(changed))
-    lost = 0
     for content in damaged:
         path.write_bytes(content)
-        found = files().load("key")
-        assert found in (None, data)
-        lost += found is None
-    assert lost > len(whole)
-    files().save("key", data)  # over the damaged one
-    assert files().load("key") == data
+        assert files.read(tmp_path, "kernel", "stamp") is None
+    files.write(tmp_path, "kernel", "stamp", "module.kernel", data)  # over the damaged one
+    assert files.read(tmp_path, "kernel", "stamp") == data
 
 
-def test_numba_reads_what_is_written_here_and_the_reverse(files) -> None:
-    files().save("key", "ours")
-    assert files(checked=False).load("key") == "ours"
-    files(checked=False).save("key", "numba's")
-    assert files().load("key") == "numba's"
+def test_another_stamp_counts_as_absent_and_is_written_over(tmp_path: Path) -> None:
+    files.write(tmp_path, "kernel", "old", "module.kernel", b"old code")
+    assert files.read(tmp_path, "kernel", "new") is None
+    files.write(tmp_path, "kernel", "new", "module.kernel", b"new\ncode\n")
+    assert files.read(tmp_path, "kernel", "new") == b"new\ncode\n"
+    assert files.read(tmp_path, "kernel", "old") is None
+    assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_what_numba_wrote_alone_counts_as_absent_when_it_is_truncated(
-    files, tmp_path: Path
+def test_files_say_what_they_hold(tmp_path: Path) -> None:
+    files.write(tmp_path, "a.kernel", "stamp", "module.first", b"1")
+    files.write(tmp_path, "b.kernel", "other", "module.second", b"2")
+    (tmp_path / "c.kernel").write_bytes(b"what is this?")
+    found = [("module.first", "stamp"), ("module.second", "other")]
+    assert list(files.kept(tmp_path)) == found
+    assert list(files.kept(tmp_path / "nowhere")) == list(files.kept(None)) == []
+
+
+def test_a_full_disk_costs_the_cache_not_the_solve(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files(checked=False).save("key", list(range(100)))
-    (path,) = tmp_path.glob("*.nbc")
-    path.write_bytes(path.read_bytes()[:-3])
-    assert files().load("key") is None
+    def full(*arguments: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", full)
+    files.write(tmp_path, "kernel", "stamp", "module.kernel", b"code")
+    assert list(tmp_path.iterdir()) == []
+    files.write(None, "kernel", "stamp", "module.kernel", b"code")
+    assert files.read(None, "kernel", "stamp") is None
+
+
+def test_whoever_needs_a_kernel_that_another_compiles_waits_for_it(tmp_path: Path) -> None:
+    first, second = files.Turn(), files.Turn()
+    assert first.take(tmp_path / "cache", "kernel") is False
+    code = (
+        "import sys; from pathlib import Path; from deepsteiner.core.compiled.files import Turn\n"
+        "print('begun', flush=True); print(Turn().take(Path(sys.argv[1]), 'kernel'))"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "cache")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "begun\n"
+        with pytest.raises(subprocess.TimeoutExpired):
+            other.wait(0.5)
+        first.end()
+        assert other.stdout.read() == "True\n"
+    assert second.take(tmp_path / "cache", "kernel") is False
+    second.end()
+    assert list((tmp_path / "cache").iterdir()) == []
+    assert second.take(None, "kernel") is False
 
 
 def test_a_solve_with_damaged_kernels_compiles_them_again(tmp_path: Path) -> None:
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    assert run(SOLVE, **environment).stdout == "2.0\n"
-    data = sorted(tmp_path.rglob("*.nbc"))
-    for path in data:
+    assert run(SOLVE, **environment).stdout == COMPILED
+    for path in tmp_path.rglob("*.kernel"):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF  # somewhere in the machine code
         path.write_bytes(content)
-    indices = sorted(tmp_path.rglob("*.nbi"))
-    indices[0].write_bytes(indices[0].read_bytes()[:50])
-    for expected in ("compiling kernels, once\n", ""):
+    for expected in (COMPILED, READY):
         done = run(SOLVE, **environment)
-        assert (done.returncode, done.stdout, done.stderr) == (0, "2.0\n", expected)
+        assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
-def test_a_full_disk_costs_the_cache_not_the_solve(monkeypatch: pytest.MonkeyPatch) -> None:
-    prepare_kernels()
-    from numba.core.caching import FunctionCache
-
-    from deepsteiner.geometry.spanning_kernels import prim
-
-    def full(*arguments: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(FunctionCache, "_save_overload", full)
-    prim._cache.save_overload(None, None)
+def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path: Path) -> None:
+    """In another file, at which numba's own cache would not look."""
+    package = tmp_path / "site"
+    shutil.copytree(PACKAGE, package / "deepsteiner", ignore=shutil.ignore_patterns("__pycache__"))
+    environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    code = (
+        "import numpy as np; from deepsteiner.geometry.spanning_kernels import prim\n"
+        "from deepsteiner.core.jit import history\n"
+        "prim(np.random.default_rng(0).random((5, 2)), np.empty((4, 2), np.int64))\n"
+        "print(*[one.state for one in history if not one.inner])"
+    )
+    states = [run(code, **environment).stdout for _ in range(2)]
+    assert states == ["compiled\n", "cached\n"]
+    source = package / "deepsteiner" / "core" / "points.py"  # which the kernel's module imports
+    source.write_text(source.read_text() + "\nNEW = 1\n")
+    assert run(code, **environment).stdout == "compiled\n"
 
 
 def test_a_users_own_cached_functions_are_left_to_numba(tmp_path: Path) -> None:
-    prepare_kernels()
-    from numba.core.caching import IndexDataCacheFile
+    from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+    import deepsteiner.core.jit
+
+    assert deepsteiner.core.jit.KernelCache is not FunctionCache
     source = tmp_path / "own_code.py"
     source.write_text("import numba\n@numba.njit(cache=True)\ndef twice(x):\n    return 2 * x\n")
     spec = importlib.util.spec_from_file_location("own_code", source)
@@ -282,9 +315,9 @@ def test_a_users_own_cached_functions_are_left_to_numba(tmp_path: Path) -> None:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     assert module.twice(21) == 42
+    assert type(module.twice._cache) is FunctionCache
     assert type(module.twice._cache._cache_file) is IndexDataCacheFile
     (index,) = tmp_path.rglob("*.nbi")
-    assert b"deepsteiner sha256" not in index.read_bytes()
     index.write_bytes(b"")
     with pytest.raises(EOFError):
         module.twice(0.5)

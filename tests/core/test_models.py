@@ -245,3 +245,44 @@ def test_the_files_of_the_package_are_read_once(monkeypatch):
     monkeypatch.setattr(type(SHIPPED), "read_bytes", lambda path: pytest.fail(f"{path} read again"))
     read_model("neural", "neural")
     ds.solve(POINTS, "neural")
+
+
+# --- models in a package of their own -------------------------------------------------------------
+
+
+@pytest.fixture
+def apart(tmp_path, monkeypatch):
+    """Move all models but `neural` to a package of their own, which is not yet to be found."""
+    core, extra = tmp_path / "core", tmp_path / "site" / models.EXTRA_PACKAGE
+    for path in SHIPPED.iterdir():
+        if path.is_dir():
+            shutil.copytree(path, (core if path.name == "neural" else extra) / path.name)
+    (extra / "__init__.py").write_text("")
+    monkeypatch.setattr(models, "SHIPPED", core)
+    functions = (models._homes, models.shipped_models, models._read_once)
+    for function in functions:
+        function.cache_clear()
+    yield extra
+    monkeypatch.undo()
+    for function in functions:
+        function.cache_clear()
+
+
+def test_without_their_package_policies_are_asked_for_in_a_sentence(apart):
+    import deepsteiner as ds
+
+    assert set(models.shipped_models()) == {"neural"}
+    with pytest.raises(
+        ds.errors.MissingDependencyError, match=r"pip install 'deepsteiner\[learn\]'"
+    ):
+        ds.solve([[0, 0], [1, 0], [0, 1]], "policy")
+    assert find_model("neural", "neural") == models.SHIPPED / "neural"
+
+
+def test_models_of_the_other_package_go_by_their_names(apart, monkeypatch, capsys):
+    monkeypatch.syspath_prepend(apart.parent)
+    assert {"neural", "mst-d1", "tsp20"} < set(models.shipped_models())
+    assert find_model("mst-d1", "policy") == apart / "mst-d1"
+    assert read_model("mst-d1", "policy") is read_model("mst-d1", "policy")
+    assert cli.run(["models", "show", "mst-d1"]) == 0
+    assert capsys.readouterr().out.strip() == (apart / "mst-d1" / "card.md").read_text().strip()

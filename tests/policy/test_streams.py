@@ -26,7 +26,7 @@ MODELS = sorted(path for path in (PACKAGE / "models").iterdir() if (path / "card
 AUTHORS = {"d1_authors.npz": "test_points", "deg10_authors.npz": "", "orlib_estein.npz": ""}
 # Files of the package that hold no points; anything else would have to be read here.
 WITHOUT_POINTS = {
-    ".py", ".pyc", ".nbi", ".nbc", ".typed", ".md", ".toml", ".safetensors",
+    ".py", ".pyc", ".nbi", ".nbc", ".kernel", ".typed", ".md", ".toml", ".safetensors",
     ".css", ".html", ".js", ".svg", ".json", ".jsonl",
 }  # fmt: skip
 

@@ -288,3 +288,12 @@ def test_efforts_are_described():
     assert {"effort", "pieces", "model", "start", "threads"} == {
         o.name for o in neural.INFO.options
     }
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_trace_of_very_few_points(n):
+    """They take the way of large instances, whose windows have a share of the points."""
+    points = np.random.default_rng(n).random((n, 2))
+    solution = ds.solve(points, "neural", trace=True)
+    assert solution.info["trace"]
+    assert solution.length <= ds.solve(points, "mst").length

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..core.errors import FormatError
-from ..core.models import DESCRIPTIONS, SHIPPED, WEIGHTS, fitting_models
+from ..core.models import DESCRIPTIONS, WEIGHTS, fitting_models, shipped_folder
 
 CONFIG = DESCRIPTIONS["policy"]
 # The earlier part of a training that went on under the name without it; not measured itself.
@@ -64,7 +64,7 @@ def policies_in(folder: str | os.PathLike[str]) -> list[Model]:
 def describe_model(argument: str) -> Model:
     """Return the model that the option `model` of a policy names; unknown ones have no facts."""
     if argument in fitting_models("policy"):
-        return Model(argument, argument, _facts(SHIPPED / argument / CONFIG))
+        return Model(argument, argument, _facts(shipped_folder(argument) / CONFIG))
     folder = Path(argument).resolve()
     name = folder.parent.name if folder.name == "model" else folder.name
     config = folder / CONFIG

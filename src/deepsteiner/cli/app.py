@@ -12,6 +12,7 @@ from .commands.bench import bench
 from .commands.demo import demo
 from .commands.files import convert, plot
 from .commands.generate import generate
+from .commands.kernels import kernels, warmup
 from .commands.methods import methods
 from .commands.models import models
 from .commands.pretrain import pretrain
@@ -54,7 +55,7 @@ def _top(
 
 
 # In the order of the help page.
-_WORK = (solve, methods, generate, convert, plot, verify, demo, serve)
+_WORK = (solve, methods, generate, convert, plot, verify, demo, serve, kernels, warmup)
 _RESEARCH = (train, pretrain, bench, tables)
 for command in (*_WORK, *_RESEARCH):
     app.command()(command)

@@ -9,6 +9,8 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..core.compiled import progress as compilation
+
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
@@ -18,13 +20,16 @@ if TYPE_CHECKING:
 BAR_AFTER_SECONDS = 0.4
 # A long phase is reported again after this time.
 LINE_SECONDS = 1.0
+# A compilation that takes less is not worth a word.
+COMPILE_SECONDS = 1.0
 
 
 class Watch:
     """An `on_progress` callback that shows reports and stops the solver at the first Ctrl-C.
 
     The second one raises KeyboardInterrupt, except while results are written. SIGTERM and SIGHUP
-    count as Ctrl-C (see `signals`). Everything shown goes to stderr.
+    count as Ctrl-C (see `signals`). Everything shown goes to stderr; kernels that have to be
+    compiled first are shown too.
     """
 
     def __init__(self, *, quiet: bool = False, verbose: bool = False) -> None:
@@ -33,6 +38,8 @@ class Watch:
         self._calm = False
         self._verbose = verbose and not quiet
         self._draws = sys.stderr.isatty() and not quiet and not verbose
+        self._quiet = quiet
+        self._compiling: compilation.Compiling | None = None
         self._phase, self._told = "", 0.0
         self._bar: Bar | None = None
         self._task: Any = None
@@ -41,9 +48,12 @@ class Watch:
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
             self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
+        if not self._quiet:
+            compilation.listen(self._on_compiling)
         return self
 
     def __exit__(self, *_: object) -> None:
+        compilation.ignore(self._on_compiling)
         self._hide()
         if self._previous_handler is not None:
             signal.signal(signal.SIGINT, self._previous_handler)
@@ -59,6 +69,16 @@ class Watch:
                 self._draw(progress)
         self._phase = progress.phase
         return not self.stopped
+
+    def _on_compiling(self, compiling: compilation.Compiling) -> None:
+        """Show what is compiled: by the bar on a terminal, else by a line when it begins."""
+        self._compiling = None if compiling.finished else compiling
+        if self._draws:
+            with contextlib.suppress(OSError):
+                self._draw_compiling(compiling)
+        elif compiling.done == 0 and compiling.left >= COMPILE_SECONDS:
+            size = f"{compiling.functions} functions, about {compiling.left:.0f} s"
+            say(f"compiling {compiling.name}, once: {size}")
 
     def begin_writing(self) -> None:
         """Ignore interrupts from here on, so that the results are written whole."""
@@ -82,16 +102,33 @@ class Watch:
                 self._bar.stop()
 
     def _draw(self, progress: Progress) -> None:
+        if self._compiling is not None:
+            self._draw_compiling(self._compiling)
+            return
+        self._show(
+            progress.phase,
+            progress.done,
+            progress.total,
+            "" if progress.length is None else f"length {progress.length:.6g}",
+            f"{progress.elapsed:.0f} s",
+        )
+
+    def _draw_compiling(self, compiling: compilation.Compiling) -> None:
+        left = f"about {compiling.left:.0f} s left" if compiling.left >= 1 else ""
+        words = f"compiling {compiling.name}, once"
+        self._show(words, compiling.done, compiling.functions, "functions", left)
+
+    def _show(self, phase: str, done: int, total: int, length: str, seconds: str) -> None:
         if self._bar is None:
             self._bar = new_bar("length", "seconds")
             self._task = self._bar.add_task("", total=None, length="", seconds="")
         self._bar.update(
             self._task,
-            description=progress.phase,
-            completed=progress.done,
-            total=progress.total or None,
-            length="" if progress.length is None else f"length {progress.length:.6g}",
-            seconds=f"{progress.elapsed:.0f} s",
+            description=phase,
+            completed=done,
+            total=total or None,
+            length=length,
+            seconds=seconds,
         )
         self._bar.start()
 

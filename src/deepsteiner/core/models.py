@@ -1,11 +1,14 @@
 """Trained models on disk: which are shipped, of what kind each is, and what its files hold.
 
 A model is a folder: `weights.safetensors`, a description in JSON, and `card.md` for people. Shipped
-models are such folders inside the package and go by their names.
+models are such folders and go by their names. In a checkout all of them are inside the package. The
+wheels leave the large ones, those of policies and tours, to a package of their own
+(`packages/deepsteiner-models`), which the extra [learn] brings.
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 from collections.abc import Mapping
@@ -15,12 +18,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
 
-from .errors import FormatError, OptionError
+from .errors import FormatError, MissingDependencyError, OptionError
 
 # "policy" and "neural" are for the methods of those names; trainings may start from a "tour" model.
 Kind = Literal["neural", "policy", "tour"]
 
 SHIPPED = Path(__file__).resolve().parents[1] / "models"
+EXTRA_PACKAGE = "deepsteiner_models"
 WEIGHTS, CARD = "weights.safetensors", "card.md"
 DESCRIPTIONS: Mapping[Kind, str] = MappingProxyType(
     {"neural": "neural.json", "policy": "config.json", "tour": "config.json"}
@@ -41,11 +45,25 @@ class ModelFiles:
     weights: bytes = field(repr=False)
 
 
-@cache  # the package's own files stay as they are
+@cache  # an installation stays as it is
+def _homes() -> tuple[Path, ...]:
+    """Return the folders that shipped models lie in."""
+    extra = importlib.util.find_spec(EXTRA_PACKAGE)
+    places = None if extra is None else extra.submodule_search_locations
+    return SHIPPED, *(Path(place) for place in places or ())
+
+
+@cache
 def shipped_models() -> Mapping[str, Kind]:
-    """Return the models that come with the package, and of what kind each is."""
-    kinds = {path.name: kind_of(path) for path in sorted(SHIPPED.glob("*"))}
+    """Return the models that are installed with the package, and of what kind each is."""
+    found = [path for home in _homes() for path in home.glob("*")]
+    kinds = {path.name: kind_of(path) for path in sorted(found, key=lambda path: path.name)}
     return MappingProxyType({name: kind for name, kind in kinds.items() if kind is not None})
+
+
+def shipped_folder(name: str) -> Path:
+    """Return the folder of a shipped model."""
+    return next(home / name for home in _homes() if kind_of(home / name) is not None)
 
 
 def fitting_models(*kinds: str) -> list[str]:
@@ -75,8 +93,8 @@ def kind_of(folder: Path) -> Kind | None:
 def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
     """Return the folder of a model of these kinds, given by a shipped name or a path."""
     if isinstance(model, str) and shipped_models().get(model) in kinds:
-        return SHIPPED / model
-    path = SHIPPED / model if model in shipped_models() else Path(model)
+        return shipped_folder(model)
+    path = shipped_folder(str(model)) if model in shipped_models() else Path(model)
     wanted = f"a folder with {WEIGHTS} and {DESCRIPTIONS[kinds[0]]}"
     is_folder = os.path.isdir(path)
     if path.suffix in PICKLES and not is_folder:
@@ -86,6 +104,11 @@ def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
         )
     fitting = f"give {wanted}, or one of the shipped models ({', '.join(fitting_models(*kinds))})"
     if not is_folder:
+        if not fitting_models(*kinds):
+            raise MissingDependencyError(
+                f"no model {str(model)!r}: the trained policies are not installed; "
+                f"pip install 'deepsteiner[learn]' brings them, or give {wanted}"
+            )
         raise FormatError(f"no model {str(model)!r}: {fitting}")
     kind = kind_of(path)
     if kind is not None and kind not in kinds:
@@ -105,7 +128,7 @@ def read_model(model: str | os.PathLike[str], *kinds: Kind) -> ModelFiles:
     Those of the package are read once, others every time.
     """
     folder = find_model(model, *kinds)
-    return (_read_once if folder.parent == SHIPPED else _read)(folder, kinds[0])
+    return (_read_once if folder.parent in _homes() else _read)(folder, kinds[0])
 
 
 def _read(folder: Path, kind: Kind) -> ModelFiles:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .errors import TreeError
-from .jit import prepare_kernels
 from .points import FloatArray, IntArray
 
 # Relative disagreement allowed between a stored length and the sum over the edges.
@@ -129,7 +128,6 @@ class PackedTrees:
         # graphs is connected; having one edge less than nodes, each is then a tree.
         size = int(self.node_start[-1])
         if "numba" in sys.modules:  # many times faster, but not worth loading for it
-            prepare_kernels()
             from .tree_kernels import component_count
 
             return int(component_count(np.ascontiguousarray(self.flat_edges, np.int64), size))
@@ -162,7 +160,6 @@ def check_tree(terminals: FloatArray, steiner: FloatArray, edges: IntArray) -> N
     size = len(terminals) + len(steiner)
     fits = edges.shape == (size - 1, 2) and bool(np.isfinite(steiner).all())
     if fits and "numba" in sys.modules:  # many times faster, but not worth loading for it
-        prepare_kernels()
         from .tree_kernels import is_tree
 
         if is_tree(edges, size):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from .vector_kernels import dot
 

@@ -11,8 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from .candidate_kernels import insert_sorted
 from .relax_component_kernels import step

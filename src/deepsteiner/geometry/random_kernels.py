@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from ..core.jit import njit
 from ..core.points import Array
 
 

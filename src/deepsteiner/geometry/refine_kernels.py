@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from ..core.tree_kernels import find
 from .relax_component_kernels import ITERATED, NODE, Solved, kernel, step

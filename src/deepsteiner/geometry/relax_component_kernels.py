@@ -28,8 +28,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from .vector_kernels import SIXTH, cross, dot, norm
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.jit import prepare_kernels
 from ..core.points import FloatArray, IntArray
 from ..core.trees import PackedTrees, check_tree, pack_one
 from ..run.method import TreeRows
@@ -60,7 +59,6 @@ def relax(terminals: Any, steiner: Any, edges: Any) -> Relaxed:
     >>> round(result.length, 6), result.converged
     (2.732051, True)
     """
-    prepare_kernels()
     from .relax_tree_kernels import relax_tree
 
     tree = _as_tree(terminals, steiner, edges)
@@ -111,7 +109,6 @@ def refine_batch(
 
 def _refine_packed(trees: PackedTrees) -> tuple[FloatArray, IntArray, IntArray]:
     """Refine checked trees over equally many terminals; one kernel serves one tree and many."""
-    prepare_kernels()
     from .refine_kernels import RefinedRows, TreeBatch, refine_trees
 
     batch = len(trees)
@@ -133,9 +130,13 @@ def _refine_packed(trees: PackedTrees) -> tuple[FloatArray, IntArray, IntArray]:
 
 
 def _pairs(values: Any, dtype: Any) -> Any:
-    """Return an (m, 2) contiguous array; an empty list becomes (0, 2)."""
+    """Return an (m, 2) contiguous array; an empty list becomes (0, 2).
+
+    Those of a solution are read-only, and numba would compile every kernel again for that.
+    """
     array = np.ascontiguousarray(values, dtype=dtype)
-    return array.reshape(-1, 2) if array.size == 0 else array
+    array = array.reshape(-1, 2) if array.size == 0 else array
+    return array if array.flags.writeable else array.copy()
 
 
 def _as_tree(terminals: Any, steiner: Any, edges: Any) -> PackedTrees:

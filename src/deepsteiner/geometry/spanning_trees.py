@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from ..core.coincident import merge_equal
-from ..core.jit import prepare_kernels
 from ..core.points import FloatArray, IntArray
 from ..run.monitor import Monitor
 from ..run.threads import share
@@ -34,7 +33,6 @@ def minimum_spanning_tree(points: FloatArray) -> IntArray:
     >>> minimum_spanning_tree(np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 0.0]])).tolist()
     [[0, 2], [2, 1]]
     """
-    prepare_kernels()
     from . import spanning_kernels as kernels
 
     n = len(points)

@@ -18,8 +18,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from ..fst.enumerate.nearby.ground import TreeList
 from ..fst.grouping_kernels import grouped

@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ..core.jit import njit
 from ..core.points import Array
 from ..fst.enumerate.nearby.gap_kernels import with_trees_across_gaps
 from ..fst.enumerate.nearby.ground import TreeList

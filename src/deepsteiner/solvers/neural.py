@@ -170,7 +170,8 @@ def pipeline(options: Options, n: int, device: Place) -> Pipeline:
     weights = load_weights(options.model)
     forward = forward_on(device, weights) if device == "cuda" else None
     # A window reaches a little beyond its cell.
-    windows = tuple(replace(one, size=min(one.size, n // 4)) for one in how.windows if some)
+    piece = max(1, n // 4)
+    windows = tuple(replace(one, size=min(one.size, piece)) for one in how.windows if some)
     regions = tuple(replace(one, size=min(one.size, n // 3)) for one in how.regions if some)
     crowded = tuple(replace(one, size=min(one.size, n // 3)) for one in how.crowded if some)
     whole = how.whole if options.pieces == "any" else FEW if some else 0

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from ...core.errors import FormatError, OptionError
-from ...core.models import CARD, DESCRIPTIONS, SHIPPED, Kind, kind_of, shipped_models
+from ...core.models import CARD, DESCRIPTIONS, Kind, kind_of, shipped_folder, shipped_models
 from ..reports import print_table
 
 models = typer.Typer(
@@ -35,7 +35,7 @@ def list_models(
     if context.invoked_subcommand is not None:
         return
     kinds = shipped_models()
-    found = {name: _description(SHIPPED / name, kind) for name, kind in kinds.items()}
+    found = {name: _description(shipped_folder(name), kind) for name, kind in kinds.items()}
     if as_json:
         print(json.dumps({name: {"method": _method(kinds[name]), **found[name]} for name in found}))
     else:
@@ -58,7 +58,7 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print its description.")] = False,
 ) -> None:
     """Print the card of a model."""
-    folder = SHIPPED / name if name in shipped_models() else Path(name)
+    folder = shipped_folder(name) if name in shipped_models() else Path(name)
     kind = kind_of(folder)
     if kind is None:
         known = ", ".join(shipped_models())

@@ -10,8 +10,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...core.jit import njit
 from ...core.points import Array
 from ...geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from ...geometry.spanning_kernels import prim, spanning_tree

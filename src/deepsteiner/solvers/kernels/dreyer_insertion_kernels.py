@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ...core.jit import njit
 from ...core.points import Array
 from ...geometry.relax_component_kernels import step
 from ...geometry.spanning_kernels import spanning_tree

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...core.jit import njit
 from ...core.points import Array
 from ...geometry.relax_component_kernels import NODE, solve_component
 from ...geometry.relax_tree_kernels import put_tree

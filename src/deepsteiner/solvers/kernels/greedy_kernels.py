@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ...core.jit import njit
 from ...core.points import Array
 from ...geometry.candidate_kernels import all_pairs, arc_points, neighbour_pairs
 from ...geometry.growing_tree_kernels import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ...core.jit import njit
 from ...core.points import Array
 from ...geometry.random_kernels import new_state, next_below, next_normal, next_uniform
 from ...geometry.relax_tree_kernels import copy_rows

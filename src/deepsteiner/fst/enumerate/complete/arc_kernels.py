@@ -13,7 +13,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
-from numba import njit
+
+from ....core.jit import njit
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

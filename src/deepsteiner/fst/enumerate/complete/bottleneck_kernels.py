@@ -16,9 +16,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ....geometry.spanning_kernels import squared_lengths
 from ...select.exact.prune_kernels import sorted_order

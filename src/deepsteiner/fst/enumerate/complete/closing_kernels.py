@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import cross, dot, lean, norm
 from .bottleneck_kernels import Records, bottleneck, cells_between
 from .forest_kernels import (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import dot, lean, turn
 from .bottleneck_kernels import Floats, Ints, Records, bottleneck
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from .bottleneck_kernels import Floats, Ground, Ints, Records, merge_order, prepare_ground
 from .forest_kernels import (

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import lean
 from .bottleneck_kernels import Ground, Ints
 from .branch_kernels import merge

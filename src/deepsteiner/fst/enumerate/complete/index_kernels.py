@@ -18,8 +18,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import cross, dot, lean, turn
 from .bottleneck_kernels import Floats, Ground, Ints, Records
 from .forest_kernels import MASK_BITS, Forest, is_member

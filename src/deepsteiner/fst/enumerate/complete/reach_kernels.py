@@ -6,8 +6,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import Arc, cross, dot, lean, norm, unit
 from .bottleneck_kernels import Box, Floats, Ground, cells_between
 from .forest_kernels import TIE, Forest, link_cost, steiner_point

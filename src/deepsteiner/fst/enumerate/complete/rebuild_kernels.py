@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .arc_kernels import lean, norm, turn, unit
 from .bottleneck_kernels import Complexes, Floats, Ground, Ints, Records, bottleneck
 from .forest_kernels import MIN_EDGE, TIE, Forest, child_of, steiner_point

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from .bottleneck_kernels import Floats, Ints, spanning_tree
 from .closing_kernels import close_level
 from .generation_kernels import DONE, begin, with_room

@@ -7,8 +7,8 @@ neighbours in the triangulation; a shortest tree may cross from many a terminal 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from ....geometry.spanning_kernels import squared_lengths
 from ...select.exact.prune_kernels import sorted_order

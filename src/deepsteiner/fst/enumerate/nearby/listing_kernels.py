@@ -12,8 +12,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from .ground import ClosePairs, Found, Ground
 from .neighbour_kernels import bottleneck, squared

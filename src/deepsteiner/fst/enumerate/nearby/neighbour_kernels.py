@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from ....geometry.spanning_kernels import heaviest_between, merge_tree, squared_lengths
 from ...grouping_kernels import grouped

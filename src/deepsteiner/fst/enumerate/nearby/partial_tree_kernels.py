@@ -20,8 +20,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from .ground import Ground
 from .listing_kernels import HALF_ROOT3, ROUNDING, side, three_otherwise

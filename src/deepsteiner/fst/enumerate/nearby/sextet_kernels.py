@@ -6,8 +6,8 @@ A tree of five is a branch and a pair, a tree of six two branches; see `partial_
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from ...select.hypergraph import Rows
 from .ground import Found, Ground

@@ -10,8 +10,8 @@ path decomposition of the hypergraph; the order of the FSTs decides how wide it 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
 from .partition_kernels import (
     SLOTS,

@@ -8,8 +8,8 @@ slots; labels being worked on may be any number below 32.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..hypergraph import STRICT, Floats, Ints
 
 SLOTS = 15  # so many labels of four bits fit into a key, whose sign is not used

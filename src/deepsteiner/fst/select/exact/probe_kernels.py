@@ -8,8 +8,8 @@ the frontier programme stopped early.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..hypergraph import Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
 from .frontier_kernels import (
     COUNT,

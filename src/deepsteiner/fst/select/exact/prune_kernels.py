@@ -7,8 +7,8 @@ concatenation of it.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
 from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows

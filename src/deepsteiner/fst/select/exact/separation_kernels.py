@@ -12,8 +12,8 @@ t, so all terminals together cost little more than one flow. The inequalities ar
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
 from ..hypergraph import Flags, Floats, Hypergraph, Ints, Rows

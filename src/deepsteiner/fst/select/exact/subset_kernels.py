@@ -7,8 +7,8 @@ most sets.
 """
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..hypergraph import LEAST, Flags, Floats, Hypergraph, Ints
 from .prune_kernels import merge_tree, shares, sorted_order
 

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..hypergraph import Floats, Hypergraph, Ints, Rows
 
 

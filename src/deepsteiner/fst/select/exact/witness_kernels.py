@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ...grouping_kernels import grouped
 from ..hypergraph import Floats, Ints
 from .prune_kernels import sorted_order

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.points import Array
 from ....geometry.relax_tree_kernels import put_tree
 from ....run.method import TreeRows

@@ -9,8 +9,8 @@ two-terminal trees would cost. What it finds is a tree, and mostly the best one;
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..exact.blocks_kernels import ORDER_TRIES
 from ..exact.frontier_kernels import (
     ACTIVE,

@@ -12,8 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ..exact.prune_kernels import shares, sorted_order
 from ..hypergraph import LEAST, Flags, Floats, Hypergraph, Ints
 

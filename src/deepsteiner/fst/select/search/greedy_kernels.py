@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....geometry.spanning_kernels import heaviest_between
 from ..exact.prune_kernels import merge_tree, sorted_order
 from ..hypergraph import STRICT, Flags, Floats, Hypergraph, Ints

@@ -7,8 +7,8 @@ trees inside a region need not be connected, and a link may move to the far side
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ..hypergraph import Budget, Hypergraph, Ints, Rows
 from .window_kernels import Selection, choose_anew, is_inside, list_inside

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ..exact.prune_kernels import incidence, merge_tree, sorted_order
 from ..hypergraph import Budget, Flags, Floats, Hypergraph, Ints, Rows

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from ....core.jit import njit
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
 from ..exact.blocks_kernels import total_length

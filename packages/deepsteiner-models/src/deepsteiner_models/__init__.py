@@ -1,0 +1,1 @@
+"""Trained models as folders of files; `deepsteiner models` lists them."""

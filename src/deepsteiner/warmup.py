@@ -1,0 +1,274 @@
+"""Calls that between them need every kernel, for every signature in which Python calls it.
+
+`deepsteiner warmup` makes them so that later solves find everything compiled, and a wheel is built
+from what they compile. Options are read off the methods, so a new choice of an option is tried by
+itself; a kernel that only some size or limit needs must have a call here. A test solves in many
+other ways and fails where that compiles anything.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .core.compiled.progress import Event
+from .core.errors import DeepSteinerError, MissingDependencyError
+from .core.points import FloatArray
+from .registry import MODULES, get_method
+from .run.processes import Processes
+
+if TYPE_CHECKING:
+    from .core.options import OptionInfo
+    from .run.monitor import Progress
+
+# Each within a batch kernel, above one, and where windows, regions and pieces begin.
+SIZES = (3, 12, 40, 150, 400)
+SLOW_SIZES = (3, 12, 70)  # for methods whose time grows fast
+SLOW = ("bereta", "greedy", "policy", "rand2")
+LARGE = {"local": 11_000, "neural": 11_000, "mst": 11_000, "smith": 11_000, "exact": 2_100}
+# Reports after which a solve is told to stop, so that every stage is left once.
+STOPS = (1, 2, 3, 5, 8, 13, 21)
+LARGE_STOPS = (1, 4, 16)
+
+Call = tuple[str, Callable[[], Any]]
+
+
+def known_methods(names: Sequence[str]) -> list[str]:
+    """Return the methods of these names, or all; say where there is none."""
+    for name in names:
+        get_method(name, {})
+    return list(names or MODULES)
+
+
+def calls(method: str) -> Iterator[Call]:
+    """Yield what to call for a method, with a name for each."""
+    from . import api, batch, refinement
+
+    rng = np.random.default_rng(1)
+    sizes = SLOW_SIZES if method in SLOW else SIZES
+    plain = partial(api.solve, method=method)
+    for n in sizes:
+        yield f"{method} {n}", partial(_checked, plain, rng.random((n, 2)))
+    for options in _variants(method):
+        named = " ".join([method, *(f"{name}={value}" for name, value in options.items())])
+        for n in (sizes[1], sizes[-1]) if options else ():
+            yield f"{named} {n}", partial(plain, rng.random((n, 2)), **options)
+        several = partial(batch.solve_many, rng.random((3, 8, 2)), method, **options)
+        yield f"{named} batch", several
+    yield f"{method} lattice", partial(plain, _lattice(6))
+    yield f"{method} trace", partial(plain, rng.random((30, 2)), trace=True)
+    for stop in STOPS:
+        watched = partial(plain, rng.random((sizes[-1], 2)), on_progress=_Stopping(stop))
+        yield f"{method} stopped at {stop}", watched
+    for n in (sizes[1], sizes[-1]):
+        yield f"{method} {n} limit", partial(plain, rng.random((n, 2)), time_limit=3.0)
+    if "start" in _option_names(method):
+        for n in (30, 150):
+            yield f"{method} started {n}", partial(_started, plain, rng.random((n, 2)))
+    yield f"{method} coinciding", partial(plain, np.repeat(rng.random((9, 2)), 2, axis=0))
+    yield f"{method} line", partial(plain, np.linspace([0.0, 0.0], [1.0, 3.0], 30))
+    yield f"{method} refine", lambda: refinement.refine(plain(rng.random((60, 2))))
+    if method in LARGE:
+        yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
+    if method == "exact":
+        yield "exact lists", partial(_exact_lists, api.solve, rng)
+    if method == "neural":
+        yield "neural on a device", partial(_on_device, rng)
+        yield "neural conflicts", _conflicting_changes
+    if method == "mst":
+        yield "relax", _relaxed
+        yield "candidates", partial(_candidates, rng.random((9, 2)))
+
+
+def run(
+    methods: Sequence[str],
+    workers: int,
+    told: Callable[[int, int, str], None],
+    go_on: Callable[[], bool] = lambda: True,
+) -> list[Event]:
+    """Make the calls for some methods in worker processes; return which kernels they got ready.
+
+    No kernel is compiled twice: whoever needs one that another process is compiling waits for it.
+    `told` hears how many calls are done, of how many, and which was the last.
+    """
+    queues = [[(method, at) for at in range(len(list(calls(method))))] for method in methods]
+    # By turns, since different methods need different kernels.
+    items = [one for some in zip_longest(*queues) for one in some if one is not None]
+    events: list[Event] = []
+    done = 0
+
+    def keep(index: int, found: tuple[str, list[Event]]) -> None:
+        nonlocal done
+        done += 1
+        events.extend(Event(*event) for event in found[1])
+        told(done, len(items), found[0])
+
+    with Processes(min(workers, len(items)), _serve, None) as processes:
+        processes.run(items, keep, go_on)
+    return events
+
+
+def _serve(item: tuple[str, int], given: None, go_on: Callable[[], bool]) -> tuple[str, list[Any]]:
+    """Make one call in a worker process; return its name and the kernels it got ready."""
+    from .core.jit import history
+
+    before = len(history)
+    name, call = list(calls(item[0]))[item[1]]
+    make(call)
+    return name, [tuple(event) for event in history[before:]]
+
+
+def make(call: Callable[[], Any]) -> None:
+    """Make a call; what needs a package or a model that is not there is left out."""
+    try:
+        call()
+    except MissingDependencyError:
+        pass
+    except DeepSteinerError as error:
+        if "no model" not in str(error):
+            raise
+
+
+def _variants(method: str) -> Iterator[dict[str, Any]]:
+    """Yield the defaults of a method, and what differs from them in one option."""
+    yield {}
+    for option in get_method(method, {}).info.options:
+        for value in _values(option):
+            # Of a policy's options only this one has to do with kernels.
+            if value != option.default and (method != "policy" or option.name == "refine"):
+                yield {option.name: value}
+    if method == "local":
+        yield {"effort": "fast", "enumerate": "grown", "score": "network"}
+    if method == "neural":
+        yield {"effort": "best", "pieces": "any"}
+
+
+def _values(option: OptionInfo) -> Sequence[Any]:
+    if option.choices is not None:
+        return option.choices
+    if option.type == "bool":
+        return (False, True)
+    return (2,) if option.name == "threads" else ()
+
+
+class _Stopping:
+    """A callback that stops a solve at some report."""
+
+    def __init__(self, last: int) -> None:
+        self._left = last
+
+    def __call__(self, progress: Progress) -> bool:
+        self._left -= 1
+        return self._left > 0
+
+
+def _lattice(side: int) -> FloatArray:
+    line = np.arange(float(side))
+    return np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
+
+
+def _checked(solve: Callable[..., Any], points: FloatArray) -> None:
+    """Solve, and do with the solution, whose arrays are read-only, what a server does with it."""
+    from .geometry.spanning_trees import minimum_spanning_tree
+
+    solution = solve(points).validate()
+    minimum_spanning_tree(solution.terminals)
+
+
+def _option_names(method: str) -> set[str]:
+    return {option.name for option in get_method(method, {}).info.options}
+
+
+def _started(solve: Callable[..., Any], points: FloatArray) -> None:
+    """Begin from the trees of other methods: with Steiner points, and without."""
+    for first in ("thompson", "mst"):
+        solve(points, start=solve(points, method=first))
+
+
+def _large(method: str, solve: Callable[..., Any], rng: np.random.Generator) -> None:
+    points = rng.random((LARGE[method], 2))
+    cheap: dict[str, Any] = {"effort": "fast"} if "effort" in _option_names(method) else {}
+    if method == "exact":
+        cheap = {"max_work": 300}
+    _checked(partial(solve, method=method, **cheap), points)
+    for stop in LARGE_STOPS:
+        solve(points, method, on_progress=_Stopping(stop), **cheap)
+    solve(points * [1.0, 0.0], method, **cheap)  # on a line
+    tight = np.concatenate((points[:5000], points[:5000] * 1e-9))
+    solve(tight, method, time_limit=1.0, **cheap)
+
+
+def _exact_lists(solve: Callable[..., Any], rng: np.random.Generator) -> None:
+    """Solve with lists that are cut short, kept and loaded."""
+    points = rng.random((60, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        path = str(Path(folder) / "list.npz")
+        solve(points, "exact", save_fsts=path)
+        solve(points, "exact", load_fsts=path)
+    solve(points, "exact", max_fst_size=3)
+    for work in (1, 3, 10):
+        solve(rng.random((250, 2)), "exact", max_work=work)
+    # Where dynamic programmes do not serve: a linear programme, cuts and branches.
+    side = _lattice(12)
+    solve(side + 0.01 * rng.random(side.shape), "exact", max_work=2000)
+    solve(_lattice(8), "exact", max_work=2000)
+
+
+def _relaxed() -> None:
+    """Move a Steiner point, which all methods do as part of something larger."""
+    from .geometry.relaxation import relax
+
+    relax([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], [[0.4, 0.2]], [[0, 3], [1, 3], [2, 3]])
+
+
+def _candidates(points: FloatArray) -> None:
+    """Make candidate points as pictures of them do."""
+    from .geometry.candidates import KINDS, CandidateOptions, candidate_points
+
+    for kind in KINDS:
+        candidate_points(points, CandidateOptions(candidates=kind))
+
+
+def _conflicting_changes() -> None:
+    """Put two changes of a tree together that close a cycle, which happens in large instances."""
+    from .fst.select.hypergraph import Hypergraph
+    from .fst.select.search.region_pass_kernels import hang
+    from .fst.select.search.regions import Changes, acceptable
+
+    pairs = np.array([[0, 1], [1, 2], [2, 3], [0, 2], [0, 2]])
+    graph = Hypergraph(4, 2 * np.arange(6), pairs.ravel(), np.ones(5))
+    picked = np.arange(5) < 3
+    changes = Changes(np.ones(2), np.array([0, 2, 4]), np.array([0, 3, 1, 4]))
+    acceptable(changes, graph, picked, hang(graph, picked))
+
+
+def _on_device(rng: np.random.Generator) -> None:
+    """Do on the processor what `neural` does around a network on another device."""
+    from .core.points import Problem
+    from .run.method import Run
+    from .run.monitor import Monitor
+    from .run.watch import never
+    from .scoring.device_network import ScoredLists, forward_on
+    from .scoring.small_instance_kernels import decide
+    from .scoring.weights import load_weights
+    from .solvers import neural
+    from .solvers.search import search
+
+    options = neural.Options()
+    weights = load_weights(options.model)
+    forward = forward_on("cpu", weights)
+    points = rng.random((2, 30, 2))
+    plan = neural.small_plan(options, 30)
+    decide(*ScoredLists(points, plan.largest, forward)[0], plan, never())
+    problem = Problem.of(rng.random((400, 2)), "merge")
+    run = Run(problem.points, problem.frame, Monitor(None, None), 0, "cpu", None)
+    pipeline = neural.pipeline(options, 400, "cpu")
+    score = replace(pipeline.score, forward=forward)  # type: ignore[type-var]
+    search(run, replace(pipeline, score=score), None, 1)

@@ -42,6 +42,7 @@ def test_every_kernel_has_a_state_and_the_table_fits(tmp_path: Path) -> None:
     assert found["cache"] == str(tmp_path / "deepsteiner")
 
 
+@pytest.mark.heavy
 def test_what_was_warmed_up_is_cached(tmp_path: Path) -> None:
     if next((PACKAGE / "prebuilt").glob("*"), None) is not None:
         pytest.skip("this checkout has prebuilt kernels")

@@ -106,6 +106,7 @@ DIFFERENT = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("how", DIFFERENT)
 def test_where_something_differs_kernels_are_compiled(built: Path, how: str) -> None:
     if how == "no AVX2" and not jit.FEATURES.get(jit.build_level()):
@@ -114,6 +115,7 @@ def test_where_something_differs_kernels_are_compiled(built: Path, how: str) -> 
     assert (done.stdout, done.stderr) == (COMPILED, "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "setting",
     [
@@ -128,6 +130,7 @@ def test_what_a_user_asks_of_numba_counts_more(built: Path, setting: dict[str, s
     assert run(REPORT, built, **setting).stdout == COMPILED
 
 
+@pytest.mark.heavy
 def test_where_numba_has_changed_inside_its_own_cache_serves(site: Path) -> None:
     """Also where that has no place to write to."""
     code = (
@@ -148,6 +151,7 @@ def test_kernels_can_be_left_uncompiled_altogether(built: Path) -> None:
     assert (done.stdout, done.stderr) == ("2.0\n", "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("name", ["geometry/spanning_kernels.py", "fst/union_kernels.py"])
 def test_changed_sources_are_noticed_wherever_they_are(site: Path, name: str) -> None:
     source = site / "deepsteiner" / name
@@ -158,6 +162,7 @@ def test_changed_sources_are_noticed_wherever_they_are(site: Path, name: str) ->
     assert run(code, site).stdout == COMPILED
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("left", [0, 10, 60, 4000, -100])
 def test_a_truncated_file_is_not_used(site: Path, left: int) -> None:
     path = site / "deepsteiner" / "prebuilt" / "test.kernels"
@@ -168,6 +173,7 @@ def test_a_truncated_file_is_not_used(site: Path, left: int) -> None:
     assert (done.stdout, done.stderr) == (expected, "")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("where", ["mark", "head", "code"])
 def test_a_tampered_file_is_not_used(site: Path, where: str) -> None:
     path = site / "deepsteiner" / "prebuilt" / "test.kernels"
@@ -181,6 +187,7 @@ def test_a_tampered_file_is_not_used(site: Path, where: str) -> None:
     assert (done.stdout, done.stderr) == (COMPILED, "")
 
 
+@pytest.mark.heavy
 def test_code_that_numba_cannot_read_is_compiled_and_then_cached(site: Path) -> None:
     """As where a numba of the same version was built differently."""
     path = site / "deepsteiner" / "prebuilt" / "test.kernels"

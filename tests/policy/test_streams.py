@@ -237,7 +237,8 @@ def test_a_test_instance_anywhere_in_a_label_file_would_be_found(
 
 
 def test_no_file_of_the_package_holds_a_test_instance(tested):
-    files = [path for path in PACKAGE.rglob("*") if path.is_file()]
+    # (what is compiled meanwhile comes and goes)
+    files = [p for p in PACKAGE.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
     assert len(files) > 200
     for path in files:
         if path.suffix not in WITHOUT_POINTS:

@@ -57,7 +57,7 @@ def instances(name: str) -> tuple[list[np.ndarray], list[float] | None]:
 
 
 def work() -> None:
-    """Solve what is asked for, line by line; answer with lengths and processor seconds."""
+    """Solve the set that each line of input names; print lengths and processor seconds."""
     import deepsteiner as ds
 
     for line in sys.stdin:

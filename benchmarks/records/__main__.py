@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def run_instances(given: argparse.Namespace) -> None:
-    """Solve what is asked for, one after the other; every run is kept before the next begins."""
+    """Solve the named instances, one after the other; each run is kept before the next begins."""
     store = STORED if given.out is None else in_folder(given.out)
     options = method_options(given.method, given.option)
     known = {**STORED.standings(), **store.standings()} if given.open else {}

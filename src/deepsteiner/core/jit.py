@@ -92,7 +92,8 @@ class KernelCache:
             return None
         try:
             waited = _turn.take(*self._place(sig, context.codegen()))
-        except Exception:
+        except Exception as error:
+            _log.debug("%s is compiled without waiting for others: %r", self._kernel, error)
             return None
         return self._loaded("cached", sig, context) if waited else None
 

@@ -40,6 +40,10 @@ from .lune_kernels import march
 MERGE_COST = 10
 """How much of the budget a merge takes, in candidates looked at."""
 COMPACT, COMPACT_WIDTH = 2.0, 0.4
+"""A box is compact up to so many reaches across, and radians to either side, of its branches.
+
+Beyond that a search for all of them visits much that none of them sees.
+"""
 ROOM = 1024
 """Pairs that are found before they wait for their size."""
 
@@ -73,6 +77,15 @@ class Searched(NamedTuple):
     pairs: int
     candidates: int
     budget: int
+
+
+class Group(NamedTuple):
+    """Branches of a size that look for partners on the same side."""
+
+    branches: Ints
+    many: int
+    swap: int  # 0: for right siblings, 1: for left ones
+    level: int  # the first branch of the size
 
 
 @njit(cache=True, error_model="numpy")
@@ -199,15 +212,6 @@ def is_compact(box: Any) -> bool:
     """Whether the branches of a box see much the same: then they had better search together."""
     size = box.high - box.low
     return bool(max(size.real, size.imag) < COMPACT * box.reach and box.width < COMPACT_WIDTH)
-
-
-class Group(NamedTuple):
-    """Branches of a size that look for partners on the same side."""
-
-    branches: Ints
-    many: int
-    swap: int  # 0: for right siblings, 1: for left ones
-    level: int  # the first branch of the size
 
 
 @lean

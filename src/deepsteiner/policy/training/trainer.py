@@ -108,7 +108,7 @@ class Trainer:
             self._parallel = nn.parallel.DistributedDataParallel(objective)
         self.step = 0
         self.results: dict[str, Any] = {}
-        self._elapsed_before = 0.0
+        self._elapsed_before, self._started = 0.0, time.monotonic()
         self._interrupted = False
 
     def resume(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import product
 
 import pytest
@@ -21,6 +21,14 @@ def test_the_paper_flavour_has_the_papers_values():
     assert (network.layers, network.dim, network.heads, network.ff) == (5, 128, 8, 512)
     assert (network.norm, network.inputs, network.decoder) == ("batch", "raw", "paper")
     assert (chosen.reinforce.beta, chosen.reinforce.alpha) == (0.8, 0.05)
+    assert (chosen.reinforce.instances, chosen.reinforce.expectation) == (10_000, False)
+    assert (chosen.train.schedule, chosen.train.start) == ("constant", "tsp20")
+
+
+def test_algorithm_2_is_the_papers_flavour_without_its_start():
+    paper, bare = config.load(["paper"]), config.load(["algorithm-2"])
+    assert bare.train.start is None
+    assert replace(paper, train=replace(paper.train, start=None)) == bare
 
 
 def test_flavours_candidates_criteria_and_data_compose():
@@ -92,7 +100,10 @@ def test_configurations_survive_json(tmp_path):
         ("train = 3", "'train' must be a table, got 3"),
         ("[train\n", "is not a TOML file"),
         ("extends = 3", "extends must be a name or a list of names, got 3"),
-        ('extends = "nothing"', "unknown configuration 'nothing'; the shipped ones are: all"),
+        (
+            'extends = "nothing"',
+            "unknown configuration 'nothing'; the shipped ones are: algorithm-2, all",
+        ),
         ('extends = "absent.toml"', "absent.toml does not exist"),
         ('extends = "wrong.toml"', "extends itself"),
     ],

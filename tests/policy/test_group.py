@@ -73,7 +73,7 @@ def free_port() -> int:
     [
         ("distill", ["network.norm=layer"]),
         ("distill", ["network.norm=batch", "distill.depth=2"]),
-        ("paper", ["network.norm=batch", "train.criterion=first_increment"]),
+        ("algorithm-2", ["network.norm=batch", "train.criterion=first_increment"]),
     ],
 )
 def test_two_processes_have_the_gradients_of_one(tmp_path, flavour, changes):
@@ -97,7 +97,7 @@ def test_two_processes_have_the_gradients_of_one(tmp_path, flavour, changes):
 def test_a_whole_run_of_two_processes_ends_in_good_order(tmp_path):
     out = tmp_path / "run"
     words = [word for text in SMALL for word in ("--set", text)]
-    command = [sys.executable, "-m", "deepsteiner", "train", "--config", "paper", *words]
+    command = [sys.executable, "-m", "deepsteiner", "train", "--config", "algorithm-2", *words]
     outputs = run_two([*command, "--out", str(out), "--device", "cpu", "--quiet"])
     assert "finished at step 9" in outputs[0]
     assert outputs[1] == ""

@@ -50,7 +50,7 @@ def plain_edges(points: np.ndarray) -> torch.Tensor:
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_reinforce_gradients_equal_a_plain_twin(tmp_path, criterion, kind):
     chosen = small(
-        "paper",
+        "algorithm-2",
         f"train.criterion={criterion}",
         f"candidates.kind={kind}",
         "network.norm=layer",
@@ -82,7 +82,7 @@ def test_reinforce_gradients_equal_a_plain_twin(tmp_path, criterion, kind):
 
 
 def test_the_warm_up_baseline_is_an_exponential_mean(tmp_path):
-    objective = trainer_of(small("paper"), tmp_path).objective
+    objective = trainer_of(small("algorithm-2"), tmp_path).objective
     costs = torch.tensor([2.0, 4.0], dtype=torch.float64)
     assert float(objective._running_mean(costs)) == 3.0
     assert float(objective._running_mean(costs + 1.0)) == pytest.approx(0.8 * 3.0 + 0.2 * 4.0)
@@ -94,7 +94,7 @@ def written_card(objective, folder):
 
 
 def test_the_baseline_changes_only_for_a_significantly_better_policy(tmp_path):
-    objective = trainer_of(small("paper"), tmp_path).objective
+    objective = trainer_of(small("algorithm-2"), tmp_path).objective
     assert objective.end_epoch(0)["baseline_version"] == 0
     assert "the weights it began with" in written_card(objective, tmp_path / "before")
     objective.problem.lengths = lambda policy, part, precision: (
@@ -122,7 +122,7 @@ def test_the_t_test_is_one_sided_and_paired():
 
 def test_the_expectation_is_the_mean_over_all_draws(tmp_path):
     changes = ("network.norm=layer", "reinforce.expectation=true")
-    trainer = trainer_of(small("paper", *changes), tmp_path)
+    trainer = trainer_of(small("algorithm-2", *changes), tmp_path)
     objective = trainer.objective
     objective.begin_epoch(1)
     loss = trainer.backward(1, 0)

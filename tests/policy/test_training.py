@@ -31,7 +31,7 @@ def test_a_clock_that_ends_inside_an_epoch_still_lets_the_policy_challenge(tmp_p
 
     clock = iter([0.0, 0.3, 0.6, 0.9, 1.2])
     monkeypatch.setattr(Trainer, "_progress", lambda self: next(clock))
-    outcome = training.train(small("paper"), tmp_path / "run", device="cpu", quiet=True)
+    outcome = training.train(small("algorithm-2"), tmp_path / "run", device="cpu", quiet=True)
     assert (outcome.status, outcome.step) == ("finished", 4)
     text = (tmp_path / "run" / "log.jsonl").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
@@ -106,7 +106,7 @@ def test_a_policy_takes_over_what_fits(tmp_path, decoder):
 def test_training_starts_from_a_tour_model(tmp_path, capfd):
     training.train(small_tours("train.epochs=1"), tmp_path / "tour", device="cpu", quiet=True)
     start = f"train.start={tmp_path}/tour/model"
-    chosen = small("paper", "train.epochs=1", "network.layers=3", start)
+    chosen = small("algorithm-2", "train.epochs=1", "network.layers=3", start)
     training.train(chosen, tmp_path / "run", device="cpu")
     assert "loaded" in capfd.readouterr().err
 
@@ -136,7 +136,7 @@ def test_distillation_starts_from_a_policy_and_the_card_says_so(tmp_path, monkey
 
 def runs():
     return {
-        "reinforce": lambda: small("paper", "train.criterion=first_increment"),
+        "reinforce": lambda: small("algorithm-2", "train.criterion=first_increment"),
         "distill": lambda: small("distill", "train.schedule=cosine"),
         "tours": small_tours,
     }
@@ -249,7 +249,7 @@ def test_each_mistake_is_one_sentence_and_leaves_nothing_behind(tmp_path):
     ]
     for changes, sentence in cases:
         with pytest.raises(DeepSteinerError) as caught:
-            training.train(small("paper", *changes), out, device="cpu")
+            training.train(small("algorithm-2", *changes), out, device="cpu")
         assert sentence in str(caught.value)
         assert "\n" not in str(caught.value)
         assert not out.exists()
@@ -258,7 +258,7 @@ def test_each_mistake_is_one_sentence_and_leaves_nothing_behind(tmp_path):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
 def test_cuda_asked_for_and_absent(tmp_path):
     with pytest.raises(DeepSteinerError, match="no CUDA device"):
-        training.train(small("paper"), tmp_path / "run", device="cuda")
+        training.train(small("algorithm-2"), tmp_path / "run", device="cuda")
     assert not (tmp_path / "run").exists()
 
 

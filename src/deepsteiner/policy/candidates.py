@@ -19,7 +19,8 @@ class Candidates:
     `points` (B, C, 2); `mask` (B, C) marks the real ones; `ends` (B, C, 2) are the two points
     over which a candidate's arc stands, -1 for a grid. `full` says that no row that matters has
     padding, neither among the points nor here, and `dense` that, besides, every row matters: what
-    the network can then leave away makes it faster.
+    the network can then leave away makes it faster. With `unasked` the network goes by
+    the mask and does not ask the device whether it hides anything: in a recorded step it must not.
     """
 
     points: Tensor
@@ -27,6 +28,7 @@ class Candidates:
     ends: Tensor
     full: bool = False
     dense: bool = False
+    unasked: bool = False
 
     def take(self, rows: Tensor) -> Candidates:
         """Return the candidates of the given rows."""

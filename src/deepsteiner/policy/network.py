@@ -92,9 +92,11 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         offset = sums[:width] / number
         variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
         mean, unbiased = centre + offset, variance * number / (number - 1).clamp(min=1.0)
-        self.num_batches_tracked += 1
+        # No tokens, no news: all games of a batch may have ended before its last step.
+        news = (sums[-1:].detach() > 0).to(self.running_mean.dtype)
+        self.num_batches_tracked += news[0].to(self.num_batches_tracked.dtype)
         for kept, value in ((self.running_mean, mean), (self.running_var, unbiased)):
-            kept.lerp_(value.detach().to(kept.dtype), self.momentum)
+            kept.lerp_(value.detach().to(kept.dtype), self.momentum * news)
         return mean, variance
 
 
@@ -256,7 +258,11 @@ class Policy(nn.Module):
 
     def _counted(self, mask: Tensor, candidates: Candidates) -> Tensor | None:
         """Return the mask of the tokens that make the statistics, None for all."""
-        if candidates.dense or not self.training or self.config.norm != "batch":
+        if not self.training or self.config.norm != "batch":
+            return None
+        if candidates.unasked:
+            return mask
+        if candidates.dense:
             return None
         # Asking the device costs less than statistics under a mask.
         return None if candidates.full and bool(mask.all()) else mask

@@ -31,7 +31,8 @@ class Player:
 
     The network calls `pause` every now and then, and a search `report` before every step. With
     `graphs`, greedy games of small batches on CUDA are recorded and replayed. `criterion` ends the
-    games: Algorithm 1's, unless a training has another.
+    games: Algorithm 1's, unless a training has another. With `fixed_shapes` games take as many
+    steps as any game could, and the device is never asked how they stand.
     """
 
     policy: nn.Module
@@ -41,6 +42,7 @@ class Player:
     report: Report | None = None
     graphs: bool = False
     criterion: Criterion = "inference"
+    fixed_shapes: bool = False
 
     @property
     def rules(self) -> Environment:
@@ -57,6 +59,9 @@ class Player:
         if state.image is not None:
             points = turned(points, state.image)
             found = replace(found, points=turned(found.points, state.image))
+        if self.fixed_shapes and self.criterion in ("first_increment", "inference"):
+            # Games end one by one, and all steps make their statistics in the same way.
+            found = replace(found, unasked=True)
         with autocast(points.device, self.precision):
             scores: Tensor = self.policy(points, state.visible, found, self.pause)
         return scores
@@ -97,7 +102,7 @@ def turns(
 
     Games that have ended leave the batch: they cost no more time and take no part in batch
     statistics. The processes of a `group` share these statistics, so there all take equally many
-    steps, and games that have ended stay, masked.
+    steps, and games that have ended stay, masked. So they do where the player has `fixed_shapes`.
     """
     rules = player.rules
     rows = torch.arange(len(state.count), device=state.count.device)
@@ -105,7 +110,7 @@ def turns(
         if group.world > 1:
             if not bool(group.mean(state.active.any().to(state.length.dtype))):
                 return
-        elif not state.dense:
+        elif not state.dense and not player.fixed_shapes:
             state, kept = state.going()
             rows = rows[kept]
         if len(rows) == 0 or not go_on(step):

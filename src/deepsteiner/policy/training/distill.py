@@ -37,7 +37,7 @@ class Distill(Objective):
         # One number says whether an instance explores, then one for each of its steps.
         self.draws = 2 + self.config.depth
 
-    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+    def forward(self, instances: Padded, row: slice | Tensor, draws: Tensor) -> Tensor:
         """Play the games and return the loss."""
         self.policy.train()
         size = instances.points.shape[1]

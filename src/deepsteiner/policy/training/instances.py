@@ -105,8 +105,8 @@ class TrainingStream:
         rows = torch.arange((last - first) * self.batch).view(-1, self.batch)
         mine = rows[:, self.group.share(self.batch)].reshape(-1)
         if self._fixed is not None:
-            order = _shuffled(self.data.seed, epoch, len(self._fixed), self.device)
-            return self._fixed[order[(mine + first * self.batch).to(self.device)]]
+            order = _shuffled(self.data.seed, epoch, len(self._fixed))
+            return self._fixed[order[mine + first * self.batch].to(self.device)]
         start = (epoch * self.steps_per_epoch + first) * self.batch
         return pad(self._stream[start : start + rows.numel()])[mine].to(self.device, self.dtype)
 
@@ -125,10 +125,10 @@ class TrainingStream:
         return drawn.to(self.device, self.dtype)
 
 
-@lru_cache(maxsize=1)
-def _shuffled(seed: int, epoch: int, count: int, device: torch.device) -> Tensor:
+@lru_cache(maxsize=16)  # runs side by side have an order each
+def _shuffled(seed: int, epoch: int, count: int) -> Tensor:
     """Return the order of a fixed set in an epoch."""
-    return torch.randperm(count, generator=_generator((seed, "order", epoch))).to(device)
+    return torch.randperm(count, generator=_generator((seed, "order", epoch)))
 
 
 def validation_set(

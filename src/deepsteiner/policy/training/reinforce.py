@@ -43,7 +43,11 @@ class Reinforce(Objective):
         self.register_buffer("version", torch.tensor(0))
         # Epochs trained when the baseline was last replaced; 0: it is what training began with.
         self.register_buffer("kept_epoch", torch.tensor(0))
+        # The baseline's costs on this epoch's instances, None in the warm-up. They stay in one
+        # place, `_costs`, because a recorded step reads them there.
         self._expected: Tensor | None = None
+        self._costs: Tensor | None = None
+        self.fixed_shapes = True
         self._defence: tuple[int, Padded, Tensor] | None = None
 
     @property
@@ -51,7 +55,12 @@ class Reinforce(Objective):
         """The baseline."""
         return self.baseline
 
-    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+    @property
+    def stage(self) -> str:
+        """Name what the costs are compared with."""
+        return "warm-up" if self._expected is None else "rollout"
+
+    def forward(self, instances: Padded, row: slice | Tensor, draws: Tensor) -> Tensor:
         """Return the mean of (cost - expected cost) times log-likelihood."""
         self.policy.train()
         cost, likelihood = self.problem.sample(self.policy, instances, draws)
@@ -80,7 +89,9 @@ class Reinforce(Objective):
                 )
                 for first in range(0, last, width)
             ]
-            self._expected = torch.cat(costs)
+            if self._costs is None:
+                self._costs = torch.cat(costs)
+            self._expected = self._costs.copy_(torch.cat(costs))
 
     def end_epoch(self, epoch: int) -> dict[str, float]:
         """Let the policy challenge the baseline."""
@@ -133,7 +144,7 @@ class FirstStepExpectation(Reinforce):
 
     problem: Steiner
 
-    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+    def forward(self, instances: Padded, row: slice | Tensor, draws: Tensor) -> Tensor:
         """Return the expected cost, up to the length of the spanning trees."""
         self.policy.train()
         player = self.problem.player(self.policy, "first_selection")

@@ -22,10 +22,10 @@ class RunLog:
     With `folder` None (the processes that do not lead) nothing is written or shown.
     """
 
-    def __init__(self, folder: Path | None, *, quiet: bool = False) -> None:
+    def __init__(self, folder: Path | None, *, quiet: bool = False, board: bool = True) -> None:
         self._folder = folder
         self._shows = folder is not None and not quiet
-        self._board = _board(folder)
+        self._board = _board(folder) if board else None
         self._live = self._new_live()
         self._last_plain = 0.0
         self._known: dict[str, float] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -83,6 +84,7 @@ class Steiner(Problem):
     def sample(self, model: nn.Module, instances: Padded, draws: Tensor) -> tuple[Tensor, Tensor]:
         """Sample one tree of each instance under the training criterion."""
         player = self.player(model, self.config.train.criterion)
+        player = replace(player, fixed_shapes=self.config.train.graphs)
         return play(player, instances, draws, self.stream.group)
 
     def greedy_costs(self, model: nn.Module, instances: Padded) -> Tensor:

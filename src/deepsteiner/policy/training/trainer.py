@@ -28,21 +28,22 @@ from .instances import Padded, random_draws
 from .problem import Problem
 from .runlog import RunLog
 from .state import load_state, save_state
+from .tape import Tape
 
 # Seconds between readings of the loss, which wait for the device.
 READ_INTERVAL = 1.0
-# Seconds between checkpoints; the last step is always saved.
-SAVE_INTERVAL = 60.0
 
 
 class Objective(nn.Module, ABC):
     """What is minimised. Sub-modules that require no gradient (a baseline) are saved, not trained.
 
     `draws` is the number of random numbers that one instance of a step needs, `stats` what the
-    last step measured.
+    last step measured. Where `fixed_shapes`, a step has the same shapes and never asks the device,
+    so that it can be recorded.
     """
 
     draws = 1
+    fixed_shapes = False
 
     def __init__(self, problem: Problem) -> None:
         super().__init__()
@@ -54,8 +55,13 @@ class Objective(nn.Module, ABC):
         """The network that would be shipped now."""
         return self.policy
 
+    @property
+    def stage(self) -> str:
+        """Name what steps do now; a recording serves one stage."""
+        return ""
+
     @abstractmethod
-    def forward(self, instances: Padded, row: slice, draws: Tensor) -> Tensor:
+    def forward(self, instances: Padded, row: slice | Tensor, draws: Tensor) -> Tensor:
         """Return the loss of instances at the rows of this process's part of the epoch."""
 
     def begin_epoch(self, epoch: int) -> None:
@@ -85,9 +91,15 @@ class Trainer:
         self.log = RunLog(None)
         self.total = 0 if self.train.minutes else self.train.epochs * self.stream.steps_per_epoch
         trained = [value for value in objective.parameters() if value.requires_grad]
-        # The learning rate is a plain number: a fused step need not read it back.
-        fused = self.stream.device.type == "cuda"
-        self.optimizer = torch.optim.Adam(trained, lr=self.train.learning_rate, fused=fused)
+        self._tape = Tape(self) if self.train.graphs else None
+        cuda = self.stream.device.type == "cuda"
+        # The learning rate is a plain number, which a fused step need not read back; a recorded
+        # one must.
+        rate: float | Tensor = self.train.learning_rate
+        recorded = cuda and self._tape is not None
+        if recorded:
+            rate = torch.tensor(rate, device=self.stream.device)
+        self.optimizer = torch.optim.Adam(trained, lr=rate, fused=cuda, capturable=recorded)
         self._parallel: nn.Module = objective
         if self.group.world > 1:
             for module in objective.modules():
@@ -96,7 +108,7 @@ class Trainer:
             self._parallel = nn.parallel.DistributedDataParallel(objective)
         self.step = 0
         self.results: dict[str, Any] = {}
-        self._elapsed_before = 0.0
+        self._elapsed_before, self._started = 0.0, time.monotonic()
         self._interrupted = False
 
     def resume(self) -> None:
@@ -133,12 +145,12 @@ class Trainer:
         epoch, place = divmod(self.step, self.stream.steps_per_epoch)
         if place == 0 or self.step == self._first_step:
             self.objective.begin_epoch(epoch)
-        self.optimizer.param_groups[0]["lr"] = self._learning_rate(progress)
+        self._set_rate(self._learning_rate(progress))
         self.update(epoch, place)
         self.step += 1
         if place + 1 == self.stream.steps_per_epoch:
             self._end_epoch(epoch, judge=(epoch + 1) % self.config.validation.every == 0)
-            if time.monotonic() - self._last_save > SAVE_INTERVAL:
+            if time.monotonic() - self._last_save > self.train.save_seconds:
                 self._save()
         due = time.monotonic() - self._last_read > READ_INTERVAL
         # Reading talks to the other processes, so all do it after the same step.
@@ -147,7 +159,14 @@ class Trainer:
 
     def update(self, epoch: int, place: int) -> None:
         """Move the parameters by one step."""
+        if self._tape is not None:
+            self._tape.step(epoch, place)
+            return
         self.backward(epoch, place)
+        self.descend()
+
+    def descend(self) -> None:
+        """Clip the gradients and follow them."""
         trained = self.optimizer.param_groups[0]["params"]
         norm = nn.utils.clip_grad_norm_(trained, self.train.clip or math.inf)
         self.optimizer.step()
@@ -157,15 +176,30 @@ class Trainer:
         """Compute the gradients of one step, averaged over the processes; return the loss."""
         instances = self.stream.steps(epoch, place, place + 1)
         size = len(instances)
+        mine = self.step_draws(epoch, place).to(instances.points.device)
+        return self.differentiate(instances, slice(place * size, (place + 1) * size), mine)
+
+    def step_draws(self, epoch: int, place: int) -> Tensor:
+        """Return the random numbers of this process's share of a step."""
         shape = (self.train.batch, self.objective.draws)
         number = epoch * self.stream.steps_per_epoch + place
         draws = random_draws(shape, self.train.seed, "draws", number)
-        mine = draws[self.group.share(self.train.batch)].to(instances.points.device)
+        return draws[self.group.share(self.train.batch)]
+
+    def differentiate(self, instances: Padded, row: slice | Tensor, draws: Tensor) -> Tensor:
+        """Compute the gradients for given instances, averaged over the processes."""
         self.optimizer.zero_grad(set_to_none=True)
-        loss: Tensor = self._parallel(instances, slice(place * size, (place + 1) * size), mine)
+        loss: Tensor = self._parallel(instances, row, draws)
         loss.backward()  # type: ignore[no-untyped-call]
         self.objective.stats["loss"] = loss.detach()
         return loss.detach()
+
+    def _set_rate(self, rate: float) -> None:
+        group = self.optimizer.param_groups[0]
+        if isinstance(group["lr"], Tensor):
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
     def _learning_rate(self, progress: float) -> float:
         rate = self.train.learning_rate
@@ -215,7 +249,7 @@ class Trainer:
                 f"the loss became {values['loss']} at step {self.step}: "
                 f"lower train.learning_rate or set train.clip"
             )
-        values["learning_rate"] = self.optimizer.param_groups[0]["lr"]
+        values["learning_rate"] = float(self.optimizer.param_groups[0]["lr"])
         self._last_read, self._last_step = now, self.step
         self.log.record(self.step, values)
         self._show({name: values[name] for name in ("loss", "instances_per_second")})

@@ -12,9 +12,12 @@ pytest.importorskip("highspy")
 from deepsteiner.fst.select.exact.cutting import forest_kernels, local_cuts
 from deepsteiner.fst.select.exact.cutting.branching import fractional_groups
 from deepsteiner.fst.select.exact.cutting.forest_kernels import NOTHING, TOO_WIDE, Traces
+from deepsteiner.fst.select.exact.cutting.kept_cuts import inward, outward
 from deepsteiner.fst.select.exact.cutting.local_cuts import LocalCuts
+from deepsteiner.fst.select.exact.cutting.subtour_kernels import subtour_rows
 from deepsteiner.fst.select.exact.cutting.subtour_lp import Relaxation
 from deepsteiner.fst.select.exact.prune_kernels import incidence
+from deepsteiner.fst.select.hypergraph import Rows
 from list_twins import best_trees, drawn, labels_after, listed
 
 MANY = 10**6
@@ -200,3 +203,39 @@ def test_held_groups_are_rows_that_come_and_go():
     assert program.rows.lower.size == rows
     assert program.solve(lambda: True) == "optimal"
     assert program.bound()[0] == pytest.approx(free)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_kept_cuts_hold_in_smaller_pieces(seed):
+    """Whatever was chosen for good, and whatever was dropped: no tree with it is cut off."""
+    sets, lengths = drawn(seed, 7, 9)
+    graph, rng = listed(7, sets, lengths), np.random.default_rng(seed)
+    at = incidence(graph, np.ones(len(sets), np.bool_))
+    some = [rng.choice(7, k, replace=False) for k in (2, 3, 4, 5, 6)]
+    first = np.concatenate([[0], np.cumsum([one.size for one in some])])
+    program = Relaxation(graph, at)
+    program.add_rows(subtour_rows(graph, at, Rows(first, np.concatenate(some)), len(some)))
+    program.solve(lambda: True)
+    program._duals[:] = 1.0  # keep them all, in either form
+    trees = np.arange(len(sets)) + 10  # the piece is part of a longer list
+    joins = np.diff(graph.start) - 1.0
+    cuts = outward(program.binding(), joins, trees)
+    assert cuts.upper.tolist() == [one.size - 1.0 for one in some]
+    _, found = best_trees(7, sets, np.zeros(len(sets)))
+    tree = found[int(rng.integers(len(found)))]
+    chosen = np.zeros(len(sets) + 10, np.bool_)
+    chosen[trees[[min(tree)]]] = True
+    here = np.array([f for f in range(len(sets)) if f != min(tree) and rng.random() < 0.8])
+    rows = inward(cuts, trees[here], chosen)
+    assert np.isinf(rows.lower).all()
+    tight = 0
+    for one in found:
+        if min(tree) not in one or not one - {min(tree)} <= set(here.tolist()):
+            continue
+        x = np.isin(here, list(one)).astype(float)
+        for r in range(rows.upper.size):
+            entries = slice(rows.start[r], rows.start[r + 1])
+            total = rows.values[entries] @ x[rows.columns[entries]]
+            assert total <= rows.upper[r]
+            tight += total == rows.upper[r]
+    assert tight > 0 or not rows.upper.size

@@ -51,6 +51,7 @@ QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
 LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
 WAITING = "reduce"  # what is told meanwhile, which does not count as work
 AROUND = 80  # terminals of the regions in which a tree is improved that a programme guides
+SHRUNK = 0.7  # of a programme's FSTs: so few left, and it is worth beginning a smaller one
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
@@ -261,7 +262,9 @@ class _Concatenation:
                 piece.length[ids],
                 piece.trees[ids],
             )
-            rest = Job(part, job.level, guess[low:high], _price_bound(part), job.programmed)
+            rest = Job(
+                part, job.level, guess[low:high], _price_bound(part), job.programmed, cuts=job.cuts
+            )  # fmt: skip
             if self._dense(rest):
                 rest.level = len(self.levels)
             elif job.level < 2 or part.length.size > 0.7 * piece.length.size:
@@ -386,6 +389,7 @@ class _Concatenation:
     def _program(self, job: Job, trace: bool) -> None:
         """Cutting planes; then back to the blocks if many FSTs fell, else branching."""
         from .cutting.branch_and_cut import CONVERGED, BranchAndCut
+        from .cutting.kept_cuts import inward
 
         began = time.perf_counter()
         others = self.fixed + (np.inf if self.open.treeless else self.open.length)
@@ -399,6 +403,7 @@ class _Concatenation:
         search = BranchAndCut(
             job.piece, job.guess, tick, self.rounds if trace else None,
             lambda x: self._ceiling(job, x), job.most,
+            None if job.cuts is None else inward(job.cuts, job.piece.trees, self.chosen),
         )  # fmt: skip
         outcome = search.root()
         again = outcome == CONVERGED and not trace and self._worth_narrowing(job, search.alive)
@@ -424,12 +429,13 @@ class _Concatenation:
             rest, guess = job.piece.restrict(keep), answer.picked[keep]
             level = 0 if again else job.level
             most, fallback = search.length, job.fallback
-            self.open.push(Job(rest, level, guess, answer.bound, True, most, fallback))
+            cuts = search.cuts() if again else None
+            self.open.push(Job(rest, level, guess, answer.bound, True, most, fallback, cuts))
             self.stopped = not again
 
     @staticmethod
     def _shrunk(alive: NDArray[np.bool_]) -> bool:
-        return bool(alive.sum() < 0.6 * alive.size)
+        return bool(alive.sum() < SHRUNK * alive.size)
 
     def _worth_narrowing(self, job: Job, alive: NDArray[np.bool_]) -> bool:
         """Whether what is left of a job should be tried by dynamic programmes once more."""

@@ -5,11 +5,15 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..hypergraph import Hypergraph
+
+if TYPE_CHECKING:
+    from .cutting.subtour_kernels import Inequalities
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Job:
 
     A piece that has no tree of its own (hypergraphs have trees that no greedy order meets) has a
     fallback, and may have a ceiling: where nothing in it is as short, the best tree of the whole
-    list is shortest, or the fallback's tree of its piece.
+    list is shortest, or the fallback's tree of its piece. Cuts are those of the programmes that it
+    comes from, over the whole list.
     """
 
     piece: Piece
@@ -74,6 +79,7 @@ class Job:
     programmed: bool = False
     ceiling: float = np.inf
     fallback: Fallback | None = None
+    cuts: Inequalities | None = None
 
     @cached_property
     def length(self) -> float:

@@ -16,9 +16,10 @@ from ..piece import Answer, Piece
 from ..prune_kernels import incidence, shares
 from ..subset_kernels import greedy_tree, share_order
 from .branching import Group, fractional_groups
+from .kept_cuts import outward
 from .local_cuts import LocalCuts
 from .separation_kernels import violated_sets
-from .subtour_kernels import subtour_rows
+from .subtour_kernels import Inequalities, subtour_rows
 from .subtour_lp import FAILED, INFEASIBLE, OPTIMAL, STOPPED, Relaxation
 
 Tick = Callable[[float, float], bool]
@@ -73,7 +74,8 @@ class BranchAndCut:
 
     ``tick(length, bound)`` is asked between programmes and their slices whether to go on.
     ``ceiling(x)`` is asked, where rounding finds no tree, what a tree may cost to matter; ``most``
-    is what is known of that. ``record`` receives one dictionary per round when tracing.
+    is what is known of that. ``record`` receives one dictionary per round when tracing. ``cuts``
+    are rows to begin with.
     """
 
     def __init__(
@@ -84,6 +86,7 @@ class BranchAndCut:
         record: list[dict[str, Any]] | None = None,
         ceiling: Callable[[Floats], float] | None = None,
         most: float = np.inf,
+        cuts: Inequalities | None = None,
     ) -> None:
         self.piece = piece
         self.picked = guess.copy()
@@ -100,6 +103,8 @@ class BranchAndCut:
         self._graph = piece.graph
         self._at = incidence(self._graph, self.alive)
         self._program = Relaxation(self._graph, self._at)
+        if cuts is not None:
+            self._program.add_rows(cuts)
         self._local = LocalCuts(self._graph, self._at)
         self._groups: list[Group] = []
         self._sets = Rows(
@@ -118,6 +123,11 @@ class BranchAndCut:
         """The best tree and bound so far."""
         optimal = self.length * CUTOFF <= self.bound
         return Answer(self.picked, self.length, min(self.bound, self.length), optimal)
+
+    def cuts(self) -> Inequalities:
+        """What keeps the bound up, over the whole list."""
+        joins = np.diff(self._graph.start) - 1.0
+        return outward(self._program.binding(), joins, self.piece.trees)
 
     def root(self) -> str:
         """Cut until little is gained (CONVERGED), the gap is CLOSED or a stop (HALTED)."""

@@ -175,6 +175,13 @@ class Relaxation:
         value, reduced = safe_bound(self.cost, self.lower, self.upper, self.rows, self._duals)
         return value / self.scale, reduced / self.scale
 
+    def binding(self) -> Inequalities:
+        """The spanning equation, and the cuts that the last solution leans on."""
+        keep = (np.abs(self._duals) > 1e-12) & (self._name == NO_GROUP)
+        keep[1 : self._first_rows] = False
+        keep[0] = True
+        return _some(self.rows, keep)
+
     def drop_idle_rows(self) -> int:
         """Once a round: remove subtour rows that have been slack for some; returns how many."""
         self._idle = np.where(np.abs(self._duals) > 1e-12, 0, self._idle + 1)
@@ -191,11 +198,16 @@ class Relaxation:
             return
         self._highs.deleteRows(gone.size, gone.astype(np.int32))
         keep = ~flags
-        start, columns, values, lower, upper = self.rows
-        counts = np.diff(start)
-        entry = np.repeat(keep, counts)
-        self.rows = Inequalities(
-            np.concatenate([[0], np.cumsum(counts[keep])]),
-            columns[entry], values[entry], lower[keep], upper[keep],
-        )  # fmt: skip
+        self.rows = _some(self.rows, keep)
         self._idle, self._duals, self._name = self._idle[keep], self._duals[keep], self._name[keep]
+
+
+def _some(rows: Inequalities, keep: Flags) -> Inequalities:
+    """Flagged rows."""
+    start, columns, values, lower, upper = rows
+    counts = np.diff(start)
+    entry = np.repeat(keep, counts)
+    return Inequalities(
+        np.concatenate([[0], np.cumsum(counts[keep])]),
+        columns[entry], values[entry], lower[keep], upper[keep],
+    )  # fmt: skip

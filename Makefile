@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test test-all lint format wheel bench-quick clean neural-model
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.demo
 	$(BIN)/deepsteiner demo
 
 test: $(VENV)/.installed $(VENV)/.browser lint
@@ -33,10 +33,17 @@ wheel: $(VENV)/.installed
 bench-quick: $(VENV)/.installed
 	$(BIN)/python benchmarks/quick.py $(ARGS)
 
-$(VENV)/.installed: pyproject.toml
+# What the demo shows needs no tools of ours. Modules are byte-compiled when they are first imported,
+# which most of those that come along never are.
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+$(VENV)/.demo: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,serve,dev]'
+	$(PIP) -e '.[learn]'
+	touch $@
+
+$(VENV)/.installed: $(VENV)/.demo
+	$(PIP) -e '.[geo,learn,serve,dev]'
 	touch $@
 
 # The playground's tests drive a real browser; where none can be had they are skipped and say so.

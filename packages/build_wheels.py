@@ -40,8 +40,8 @@ def build_kernels(target: Path) -> None:
     began = time.perf_counter()
     entries, seconds = set(entry_kernels()), {}
     for event in warmed():
-        # Literal types are what one kernel passes to another; Python never does.
-        if event.kernel in entries and "Literal[" not in event.signature:
+        # What is compiled or loaded as part of another kernel is in that one's code.
+        if event.kernel in entries and not event.inner:
             key, compiled = (event.kernel, event.signature), event.state == "compiled"
             seconds[key] = event.seconds if compiled else seconds.get(key, 0.0)
     for kernel in sorted(entries - {kernel for kernel, _ in seconds}):

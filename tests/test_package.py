@@ -104,7 +104,7 @@ def test_torch_lives_in_two_places():
 
 # Called by libraries that we are part of, or by users alone.
 CALLED_FROM_OUTSIDE = {
-    "_repr_svg_", "on_end", "on_start", "send_400_response",
+    "_repr_svg_", "add_linking_library", "on_end", "on_start", "send_400_response",
     "to_geojson", "to_networkx", "to_scipy_sparse", "to_shapely",
     "cache_path", "disable", "enable", "flush", "load_overload", "save_overload",
 }  # fmt: skip

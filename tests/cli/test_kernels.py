@@ -81,7 +81,7 @@ def test_a_compilation_is_announced(capsys: pytest.CaptureFixture[str], quiet: b
         progress.tell(compiling)
     progress.tell(progress.Compiling("deepsteiner.some_kernels.late", 100))  # nobody listens
     said = capsys.readouterr().err
-    assert said == ("" if quiet else "compiling thing, once: 100 functions, about 40 s\n")
+    assert said == ("" if quiet else "compiling thing, once: 100 functions, about 16 s\n")
 
 
 def test_a_short_compilation_is_not(capsys: pytest.CaptureFixture[str]) -> None:
@@ -112,5 +112,5 @@ def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
         progress.tell(compiling)
         compiling.done, compiling.finished = 100, True
         progress.tell(compiling)
-    assert shown[0] == ("compiling thing, once", 0, 100, "functions", "about 40 s left")
+    assert shown[0] == ("compiling thing, once", 0, 100, "functions", "about 16 s left")
     assert shown[1][1] == 100

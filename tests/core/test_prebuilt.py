@@ -28,7 +28,7 @@ BUILD = (
     "import sys; from pathlib import Path\n"
     "from deepsteiner.core.compiled import files, prebuilt, sources\n"
     "codegen, found = jit.host_codegen(), []\n"
-    "for one in jit.history:\n"
+    "for one in (one for one in jit.history if not one.inner):\n"
     "    name = files.file_name(one.kernel, one.signature, jit.host(codegen))\n"
     "    stamp = jit.stamp_of(one.kernel.rpartition('.')[0], codegen)\n"
     "    code = files.read(jit.kernel_folder(), name, stamp)\n"

@@ -38,7 +38,7 @@ class Watch:
         self._calm = False
         self._verbose = verbose and not quiet
         self._draws = sys.stderr.isatty() and not quiet and not verbose
-        self._quiet = quiet
+        self.quiet = quiet
         self._compiling: compilation.Compiling | None = None
         self._phase, self._told = "", 0.0
         self._bar: Bar | None = None
@@ -48,7 +48,7 @@ class Watch:
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
             self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
-        if not self._quiet:
+        if not self.quiet:
             compilation.listen(self._on_compiling)
         return self
 

@@ -1,4 +1,4 @@
-"""Kernels and numba: everything that touches numba's insides is in this module.
+"""Kernels and numba: what touches numba's insides is here, and in `compiled/parts.py`.
 
 Kernels are decorated with the `njit` of this module. It is numba's, except that with `cache=True` a
 kernel looks for its code among the prebuilt kernels of the installation, then in our own cache
@@ -53,6 +53,8 @@ try:
     from numba.core.compiler import CompileResult
     from numba.core.registry import cpu_target
 
+    from .compiled.parts import is_part, with_parts
+
     KNOWN = True
     Library: Any = codegens.JITCodeLibrary
     rtsys: Any = getattr(runtime, "rtsys")  # noqa: B009 (mypy does not see it)
@@ -61,8 +63,8 @@ except (ImportError, AttributeError):  # a numba to come: its own cache serves
     KNOWN = False
     Library = object
 
-# Of what `_reduced` gives; a change makes all that is kept useless.
-FORM = "1"
+# Of what `_reduced` gives, and of how kernels are put together; a change makes all kept useless.
+FORM = "2"
 # The processors that prebuilt kernels are for, and the features that LLVM then uses: nearly every
 # machine since 2015 has the third level of x86-64. Elsewhere LLVM's baseline of the kind serves.
 LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}
@@ -102,7 +104,8 @@ class KernelCache:
         signature = spelled(sig)
         _record(Event("compiled", self._kernel, signature, _compiles.took, bool(_compiles.depth)))
         try:
-            if not (result.lifted or result.library.has_dynamic_globals):  # addresses, that is
+            # Parts are kept within kernels; dynamic globals are addresses.
+            if not (is_part(result) or result.lifted or result.library.has_dynamic_globals):
                 place = self._place(sig, result.codegen)
                 stamp = stamp_of(self._module, result.codegen)
                 files.write(*place, stamp, self._kernel, dumps(_reduced(result)))
@@ -152,7 +155,10 @@ else:
         """Compile a kernel as numba's `njit` does; `cache` keeps its code in our own cache."""
         if function is None:
             return partial(njit, cache=cache, **options)
-        kernel = numba.njit(**options)(function)
+        if KNOWN:
+            kernel = with_parts(numba.njit, function, options)
+        else:
+            kernel = numba.njit(**options)(function)
         if not cache:
             return kernel
         if KNOWN and hasattr(kernel, "_cache"):

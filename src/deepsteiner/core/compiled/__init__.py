@@ -1,4 +1,4 @@
 """Compiled kernels as files: what they were made from, the cache, and those that are prebuilt.
 
-Nothing here knows numba; `core/jit.py` does.
+Of what is here only `parts.py` knows numba, which is how kernels are made that call others.
 """

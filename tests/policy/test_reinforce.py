@@ -9,7 +9,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from deepsteiner.policy.candidates import candidates
-from deepsteiner.policy.settings import CRITERIA, CandidateSpec
+from deepsteiner.policy.kit.registries import CRITERIA
+from deepsteiner.policy.settings import CandidateSpec
 from deepsteiner.policy.training.instances import random_draws
 from deepsteiner.policy.training.reinforce import one_sided_p
 from small_runs import assert_same, gradients, small, trainer_of, tree_length

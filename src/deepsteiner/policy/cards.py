@@ -22,7 +22,7 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
     config = facts["config"]
     train, network, data = config["train"], config["network"], config["data"]
     how = "fresh random instances" if data["fresh"] else f"{data['instances']:,} fixed instances"
-    objective, steps = OBJECTIVES[train["objective"]], facts.get("step", 0)
+    objective, steps = OBJECTIVES.get(train["objective"], train["objective"]), facts.get("step", 0)
     if train["objective"] == "reinforce":
         draws = "all candidates weighed" if config["reinforce"]["expectation"] else "one draw"
         objective += f", criterion {train['criterion']}, {draws} an instance"

@@ -20,7 +20,7 @@ from torch import nn
 from ..core.errors import FormatError, InputError
 from ..core.models import DESCRIPTIONS, ModelFiles, read_model
 from ..io.model_folders import check_tensors, read_description, read_tensors, write_model
-from .network import Policy
+from .network import Network, build_network
 from .settings import CandidateSpec, NetworkConfig
 
 Section = TypeVar("Section", NetworkConfig, CandidateSpec)
@@ -28,7 +28,7 @@ Section = TypeVar("Section", NetworkConfig, CandidateSpec)
 
 def save(
     folder: str | os.PathLike[str],
-    policy: Policy,
+    policy: Network,
     spec: CandidateSpec,
     meta: Mapping[str, Any],
     *,
@@ -41,7 +41,7 @@ def save(
     ----------
     folder : path
         Where to write; it is made if it does not exist.
-    policy : Policy
+    policy : Network
         The network.
     spec : CandidateSpec
         The candidates it was trained to choose among.
@@ -60,7 +60,7 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>> policy = Policy(NetworkConfig(layers=1, dim=8, heads=2, ff=8))
+    >>> policy = build_network(NetworkConfig(layers=1, dim=8, heads=2, ff=8))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = save(folder, policy, CandidateSpec("knn"), {"seed": 3})
     ...     again, meta = load(folder)
@@ -83,7 +83,7 @@ def tensor_bytes(model: nn.Module, *, half: bool = False) -> bytes:
 
 def load(
     model: str | os.PathLike[str], device: str | torch.device = "cpu"
-) -> tuple[Policy, dict[str, Any]]:
+) -> tuple[Network, dict[str, Any]]:
     """Return (policy in eval mode, description) of a shipped name or a folder.
 
     Raises
@@ -94,12 +94,12 @@ def load(
     return build(read_model(model, "policy"), device)
 
 
-def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[str, Any]]:
+def build(files: ModelFiles, device: str | torch.device) -> tuple[Network, dict[str, Any]]:
     """Return (policy in eval mode, description) from the files of a model."""
     meta = read_description(files, "policy")
     config = _section(NetworkConfig, meta, "network", files)
     _section(CandidateSpec, meta, "candidates", files)
-    policy = Policy(config)
+    policy = build_network(config)
     tensors = read_tensors(files, load_tensors)
     shapes = {name: tuple(value.shape) for name, value in policy.state_dict().items()}
     check_tensors(files, "policy", tensors, shapes)
@@ -110,7 +110,7 @@ def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[s
     return policy, meta
 
 
-def _store_transposed(policy: Policy) -> None:
+def _store_transposed(policy: Network) -> None:
     """Lay the matrices out in the order in which a product reads them: same bits, less time."""
     for module in policy.modules():
         if isinstance(module, nn.Linear):

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from ..candidates import Candidates
 from ..environment import State
-from ..network import Policy
+from ..network import Network
 from ..sampling import choose
 from .instances import Padded
 from .steiner import Steiner
@@ -27,7 +27,7 @@ from .trainer import Objective
 class Distill(Objective):
     """The mean divergence of the policy from the lookahead's targets over visited states."""
 
-    policy: Policy
+    policy: Network
 
     def __init__(self, problem: Steiner) -> None:
         super().__init__(problem)

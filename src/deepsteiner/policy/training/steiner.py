@@ -19,9 +19,9 @@ from ...io.model_folders import read_tensors
 from .. import checkpoint
 from ..cards import policy_card
 from ..decoding import greedy
-from ..network import Policy
+from ..kit.registries import CRITERIA
+from ..network import Network, build_network
 from ..rollout import Player, play
-from ..settings import Criterion
 from .config import Config
 from .group import Place
 from .instances import Padded
@@ -45,7 +45,7 @@ class Steiner(Problem):
     """
 
     config: Config
-    model: Policy
+    model: Network
 
     def __init__(self, config: Config, place: Place, optima: Optima | None = None) -> None:
         super().__init__(config, config.data, place)
@@ -60,9 +60,9 @@ class Steiner(Problem):
         start = rules.reset(self.held_out.points, self.held_out.count)
         self._spanning = start.length.double().cpu().numpy()
 
-    def build(self) -> Policy:
+    def build(self) -> Network:
         """Return a policy with random weights, or with what fits of the model to start from."""
-        policy, model = Policy(self.config.network), self.config.train.start
+        policy, model = build_network(self.config.network), self.config.train.start
         self.meta["start"] = None
         if model is None:
             return policy
@@ -77,7 +77,7 @@ class Steiner(Problem):
             self.meta["instances_before"] = int(seen + facts.get("instances_before", 0))
         return policy
 
-    def player(self, model: nn.Module, criterion: Criterion) -> Player:
+    def player(self, model: nn.Module, criterion: str) -> Player:
         """Return a model that plays the games of a criterion, at the precision of training."""
         return Player(model, self.spec, self.precision, criterion=criterion)
 
@@ -92,8 +92,8 @@ class Steiner(Problem):
 
         For `first_increment` these are Algorithm 1's, without the point that ends the game.
         """
-        rule = self.config.train.criterion
-        player = self.player(model, "inference" if rule == "first_increment" else rule)
+        name = self.config.train.criterion
+        player = self.player(model, CRITERIA[name].baseline or name)
         return play(player, instances)[0]
 
     def lengths(self, model: nn.Module, instances: Padded, precision: str) -> Tensor:
@@ -112,7 +112,7 @@ class Steiner(Problem):
 
     def write(self, folder: Path, model: nn.Module, facts: dict[str, Any]) -> None:
         """Write a policy."""
-        assert isinstance(model, Policy)
+        assert isinstance(model, Network)
         meta = {**self.meta, **facts}
         card = policy_card(folder.resolve().parent.name, meta)
         checkpoint.save(folder, model, self.spec, meta, card=card)

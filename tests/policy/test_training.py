@@ -352,3 +352,34 @@ def test_an_unknown_model_is_named():
     with pytest.raises(DeepSteinerError, match="no model 'nothing'"):
         run_command("models", "show", "nothing")
     assert run_command("models")[0] == 0
+
+
+# --- elsewhere --------------------------------------------------------------------------------
+
+
+def test_a_policy_for_the_hub_has_front_matter_and_solves_from_a_download(tmp_path):
+    import deepsteiner as ds
+
+    folder = tmp_path / "mine"
+    code, text = run_command("models", "export", "mst-d1", str(folder))
+    assert code == 0
+    assert text.strip() == str(folder)
+    readme = (folder / "README.md").read_text()
+    front = readme.split("---\n")[1]
+    assert "license: apache-2.0\n" in front
+    assert "library_name: deepsteiner\n" in front
+    assert "value: 0.1" in front
+    # As the hub's own library lays a download out.
+    cache = tmp_path / "models--yours--mine"
+    (cache / "snapshots").mkdir(parents=True)
+    folder.rename(cache / "snapshots" / "0123abc")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("0123abc")
+    points = np.random.default_rng(1).random((8, 2))
+    expected = ds.solve(points, "policy").length
+    for place in (cache, cache / "snapshots" / "0123abc"):
+        assert ds.solve(points, "policy", model=str(place)).length == expected
+    with pytest.raises(DeepSteinerError, match="is not an empty folder"):
+        run_command("models", "export", "mst-d1", str(cache))
+    with pytest.raises(DeepSteinerError, match="no model 'nothing'"):
+        run_command("models", "export", "nothing", str(tmp_path / "new"))

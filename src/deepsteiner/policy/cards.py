@@ -68,6 +68,40 @@ Trained with `{facts["command"]}`, {facts["step"]} steps, {facts["elapsed"] / 60
 """
 
 
+def hub_card(name: str, facts: dict[str, Any], card: str) -> str:
+    """Return a policy's card as the Hugging Face hub shows it: its facts in front, then its use."""
+    data, results = facts["config"]["data"], facts.get("results", {})
+    names = {key: MEASURES[key].partition(":")[0] for key in results if key in MEASURES}
+    metrics = "".join(
+        f"    - {{type: {key}, name: {name}, value: {results[key]:.6g}}}\n"
+        for key, name in names.items()
+    )
+    return f"""\
+---
+license: apache-2.0
+library_name: deepsteiner
+pipeline_tag: reinforcement-learning
+tags: [euclidean-steiner-tree, combinatorial-optimization, attention]
+model-index:
+- name: {name}
+  results:
+  - task: {{type: reinforcement-learning, name: Euclidean Steiner tree}}
+    dataset: {{name: {data["name"]}, type: {data["name"]}, split: validation}}
+    metrics:
+{metrics}---
+
+{card}
+To use it:
+
+```python
+import deepsteiner as ds
+from huggingface_hub import snapshot_download
+
+ds.solve(points, "policy", model=snapshot_download("YOURS/{name}"))
+```
+"""
+
+
 def _items(lines: Iterable[str]) -> str:
     return "".join(f"- {line}\n" for line in lines)
 

@@ -17,9 +17,11 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import nn
 
-from ..core.errors import FormatError, InputError
-from ..core.models import DESCRIPTIONS, ModelFiles, read_model
+from ..core.errors import FormatError, InputError, OptionError
+from ..core.models import CARD, DESCRIPTIONS, ModelFiles, read_model
+from ..io.atomic import atomic_write
 from ..io.model_folders import check_tensors, read_description, read_tensors, write_model
+from .cards import hub_card
 from .network import Network, build_network
 from .settings import CandidateSpec, NetworkConfig
 
@@ -92,6 +94,28 @@ def load(
         If there is no such model, or its files are damaged or do not fit each other.
     """
     return build(read_model(model, "policy"), device)
+
+
+def write_for_hub(model: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    """Write a policy as the Hugging Face hub keeps models: its card is README.md, facts in front.
+
+    Raises
+    ------
+    FormatError
+        If there is no such model.
+    OptionError
+        If there is something at that place already.
+    """
+    files, target = read_model(model, "policy"), Path(folder)
+    meta = read_description(files, "policy")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OptionError(f"{target} is not an empty folder: choose another one")
+    card = files.folder / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else f"# {target.name}\n"
+    write_model(target, "policy", files.weights, meta, text)
+    with atomic_write(target / "README.md") as stream:
+        stream.write(hub_card(target.name, meta, text))
+    return target
 
 
 def build(files: ModelFiles, device: str | torch.device) -> tuple[Network, dict[str, Any]]:

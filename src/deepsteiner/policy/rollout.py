@@ -123,7 +123,7 @@ def turns(
         state = after
 
 
-def play(
+def rollout(
     player: Player, instances: Padded, draws: Tensor | None = None, group: Group = ALONE
 ) -> tuple[Tensor, Tensor]:
     """Return the final lengths (B,) and the log-likelihoods (B,) of the steps taken.

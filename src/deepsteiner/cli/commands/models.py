@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ...core.errors import FormatError, OptionError
+from ...core.errors import FormatError, MissingDependencyError, OptionError
 from ...core.models import CARD, DESCRIPTIONS, Kind, kind_of, shipped_folder, shipped_models
 from ..reports import print_table
 
@@ -69,6 +70,30 @@ def show(
         print((folder / CARD).read_text(encoding="utf-8").strip())
     else:
         raise OptionError(f"model {name!r} has no {CARD}; --json prints its {DESCRIPTIONS[kind]}")
+
+
+@models.command("export")
+def export(
+    name: Annotated[str, typer.Argument(help="A shipped policy, or the folder of one.")],
+    target: Annotated[Path, typer.Argument(help="A new folder, or a file that ends in .onnx.")],
+) -> None:
+    """Write a policy for use elsewhere: a folder for the Hugging Face hub, or an ONNX file.
+
+    \b
+    Examples:
+      deepsteiner models export mst-d1 mst-d1.onnx
+      deepsteiner models export runs/mine/model hub/mine
+    """
+    if find_spec("torch") is None:
+        raise MissingDependencyError("policies need torch: pip install 'deepsteiner[learn]'")
+    if target.suffix == ".onnx":
+        from ...policy.kit.onnx_export import export_onnx
+
+        print(export_onnx(name, target))
+        return
+    from ...policy.checkpoint import write_for_hub
+
+    print(write_for_hub(name, target))
 
 
 def _method(kind: Kind) -> str | None:

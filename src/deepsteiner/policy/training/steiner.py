@@ -21,7 +21,7 @@ from ..cards import policy_card
 from ..decoding import greedy
 from ..kit.registries import CRITERIA
 from ..network import Network, build_network
-from ..rollout import Player, play
+from ..rollout import Player, rollout
 from .config import Config
 from .group import Place
 from .instances import Padded
@@ -85,7 +85,7 @@ class Steiner(Problem):
         """Sample one tree of each instance under the training criterion."""
         player = self.player(model, self.config.train.criterion)
         player = replace(player, fixed_shapes=self.config.train.graphs)
-        return play(player, instances, draws, self.stream.group)
+        return rollout(player, instances, draws, self.stream.group)
 
     def greedy_costs(self, model: nn.Module, instances: Padded) -> Tensor:
         """Return the lengths of likeliest trees under the training criterion.
@@ -94,11 +94,11 @@ class Steiner(Problem):
         """
         name = self.config.train.criterion
         player = self.player(model, CRITERIA[name].baseline or name)
-        return play(player, instances)[0]
+        return rollout(player, instances)[0]
 
     def lengths(self, model: nn.Module, instances: Padded, precision: str) -> Tensor:
         """Return the lengths of Algorithm 1's trees."""
-        return play(Player(model, self.spec, precision), instances)[0]
+        return rollout(Player(model, self.spec, precision), instances)[0]
 
     def summary(self, lengths: FloatArray) -> dict[str, float]:
         """Return the mean length, and the mean saving and gap in percent."""

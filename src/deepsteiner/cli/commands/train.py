@@ -21,6 +21,7 @@ def train() -> type[Any]:
       deepsteiner train --config distill --config mst --out runs/mst-d1 --device cuda
       deepsteiner train -c paper-short -c knn -c first-increment -c d2 --out runs/knn
       deepsteiner train --resume --out runs/knn --minutes 10
+      deepsteiner train -c mst-d1 --out runs/rates --seeds 3 --sweep train.learning_rate=1e-4,1e-3
     """
     from ...policy.training.config import Config
 

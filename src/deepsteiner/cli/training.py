@@ -65,6 +65,13 @@ def _command(root: Callable[[], type[Any]], default: str, measure: Measure) -> C
             float | None,
             typer.Option(min=0.0, help="Stop cleanly after this long; --resume goes on."),
         ] = None,
+        labels: Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="FILE",
+                help="Train neural's scoring network on these labels instead; repeatable.",
+            ),
+        ] = None,
         seeds: Annotated[
             int, typer.Option(min=1, help="Train this often, with train.seed = 0, 1, ...")
         ] = 1,
@@ -77,6 +84,13 @@ def _command(root: Callable[[], type[Any]], default: str, measure: Measure) -> C
     ) -> None:
         from ..policy.training import config as configurations
 
+        if labels:
+            if resume or minutes is not None or seeds > 1 or sweep or root().__name__ != "Config":
+                raise OptionError(
+                    "--labels is for `train` alone, without --resume, --minutes, --seeds or --sweep"
+                )
+            _train_scores(labels, config or [], set_ or [], Path(out))
+            return
         study = Study(seeds, sweep or [])
         variants = study.variants()
         if resume and config:
@@ -122,6 +136,24 @@ def _command(root: Callable[[], type[Any]], default: str, measure: Measure) -> C
 
     command.__name__, command.__doc__ = root.__name__, root.__doc__
     return command
+
+
+def _train_scores(labels: list[str], names: list[str], overrides: list[str], out: Path) -> None:
+    """Train the scoring network of `neural` and print what validation says of it."""
+    import json
+    import shlex
+    import sys
+
+    if find_spec("torch") is None:
+        raise MissingDependencyError("training needs torch: pip install 'deepsteiner[learn]'")
+    from ..policy.training.config import load
+    from ..scoring.train import ScoresConfig, train_files
+
+    chosen = load(names, overrides, ScoresConfig)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise OptionError(f"{out} is not an empty folder: choose another one")
+    words = ["deepsteiner", *sys.argv[1:]]
+    print(json.dumps(train_files(labels, chosen, out, {"command": shlex.join(words)})))
 
 
 def _report_study(rows: list[dict[str, Any]], measure: Measure, as_json: bool) -> None:

@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from deepsteiner.errors import DeepSteinerError
 from deepsteiner.io.atomic import atomic_write
 from deepsteiner.policy import checkpoint
 from deepsteiner.policy.training import config, training
@@ -81,7 +82,11 @@ class Fleet:
             return
         self.waiting.pop(0)
         # Here, one after the other: weights come from torch's one generator.
-        self.trainers[run.name] = self._trainer(run)
+        try:
+            self.trainers[run.name] = self._trainer(run)
+        except DeepSteinerError as error:
+            print(f"{run.name}: {error}", flush=True)
+            return
         thread = threading.Thread(target=self._run, args=(run,), name=run.name, daemon=True)
         self.at_work[run.name] = thread, run.share
         thread.start()

@@ -104,6 +104,8 @@ class DistillConfig:
         minimum=0.0,
         maximum=1.0,
     )
+    lookahead: int = option(1, "steps that a candidate's worth looks ahead", minimum=1, maximum=2)
+    width: int = option(8, "candidates of a state that are looked at further", minimum=1)
     threshold: float = option(
         1e-5, "savings below this share of the length end an instance", minimum=0.0
     )

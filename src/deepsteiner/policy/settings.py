@@ -42,6 +42,10 @@ class PlayOptions:
     beam: int = option(4, "trees to keep in the beam", minimum=1, maximum=100)
     augment: bool = option(False, "also try the seven other symmetric images of the instance")
     refine: bool = option(False, "relax the final tree and repair its angles")
+    keep_worsening: bool = option(
+        False,
+        "keep the point that makes the tree longer (decode=greedy), as Algorithm 1 is printed",
+    )
     normalize: bool = option(True, "map instances of other scales to the model's training box")
     precision: Literal["auto", "float32", "bfloat16"] = option(
         "auto", "of the network; auto is bfloat16 on CUDA and float32 elsewhere"

@@ -87,6 +87,9 @@ class ReinforceConfig:
     beta: float = option(0.8, "decay of the exponential baseline", minimum=0.0, maximum=1.0)
     alpha: float = option(0.05, "level of the one-sided paired t-test", minimum=0.0, maximum=1.0)
     instances: int = option(10_000, "instances of the t-test", minimum=2)
+    keep_worsening: bool = option(
+        False, "in first_increment, the baseline's trees keep their worsening point too, as printed"
+    )
     expectation: bool = option(
         False, "the mean over all candidates instead of one draw (first_selection alone)"
     )

@@ -90,10 +90,12 @@ class Steiner(Problem):
     def greedy_costs(self, model: nn.Module, instances: Padded) -> Tensor:
         """Return the lengths of likeliest trees under the training criterion.
 
-        For `first_increment` these are Algorithm 1's, without the point that ends the game.
+        For `first_increment` these are Algorithm 1's, without the point that ends the game, unless
+        `reinforce.keep_worsening` asks for that point as well.
         """
         name = self.config.train.criterion
-        player = self.player(model, CRITERIA[name].baseline or name)
+        own = None if self.config.reinforce.keep_worsening else CRITERIA[name].baseline
+        player = self.player(model, own or name)
         return rollout(player, instances)[0]
 
     def lengths(self, model: nn.Module, instances: Padded, precision: str) -> Tensor:

@@ -58,7 +58,8 @@ def test_only_steps_of_one_shape_can_be_recorded(tmp_path):
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="records on CUDA alone")
 @pytest.mark.parametrize("criterion", ["first_selection", "all_selection", "first_increment"])
 def test_recorded_steps_are_the_plain_steps_on_cuda(tmp_path, criterion):
-    changes = [f"train.criterion={criterion}", "train.epochs=6"]
+    # Enough steps an epoch for both stages, warm-up and rollout, to be recorded.
+    changes = [f"train.criterion={criterion}", "train.epochs=3", "data.instances=64"]
     states = []
     for name, graphs in (("plain", "false"), ("recorded", "true")):
         chosen = small("algorithm-2", *changes, f"train.graphs={graphs}")

@@ -12,8 +12,10 @@ import pytest
 
 pytest.importorskip("highspy")
 
-from deepsteiner.fst.select.exact import branch_and_cut, concatenation
-from deepsteiner.fst.select.exact.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
+from deepsteiner.fst.select.exact import concatenation
+from deepsteiner.fst.select.exact.cutting import branch_and_cut
+from deepsteiner.fst.select.exact.cutting.branch_and_cut import CLOSED, CONVERGED, BranchAndCut
+from deepsteiner.fst.select.exact.cutting.local_cuts import LocalCuts
 from deepsteiner.fst.select.exact.piece import Fallback, Job, OpenJobs, Piece
 from deepsteiner.fst.select.exact.subset_kernels import greedy_tree
 from deepsteiner.fst.select.hypergraph import Budget
@@ -186,6 +188,7 @@ def test_whole_concatenations_go_through_branching(seed, monkeypatch):
     monkeypatch.setattr(concatenation, "LEVELS", (concatenation.Level(0.0, 1),))
     monkeypatch.setattr(branch_and_cut, "POLISH", Budget(0.0, 0))
     monkeypatch.setattr(branch_and_cut, "IMPROVEMENTS", ())
+    monkeypatch.setattr(LocalCuts, "find", lambda *_: None)
     piece = awkward(seed, 12, 26)
     best = shortest(piece)
     told: list[tuple[float, float]] = []

@@ -14,6 +14,12 @@ from hypothesis import strategies as st
 from deepsteiner.core.errors import MissingDependencyError
 from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
 from deepsteiner.fst.select.exact.concatenation import Choice, concatenate
+from deepsteiner.fst.select.exact.cutting.separation_kernels import violated_sets
+from deepsteiner.fst.select.exact.cutting.subtour_kernels import (
+    Inequalities,
+    safe_bound,
+    subtour_rows,
+)
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
 from deepsteiner.fst.select.exact.probe_kernels import begin_probes, probe_everywhere
@@ -25,9 +31,7 @@ from deepsteiner.fst.select.exact.prune_kernels import (
     incidence,
     sorted_order,
 )
-from deepsteiner.fst.select.exact.separation_kernels import violated_sets
 from deepsteiner.fst.select.exact.subset_kernels import subset_tree, terminal_prices
-from deepsteiner.fst.select.exact.subtour_kernels import Inequalities, safe_bound, subtour_rows
 from deepsteiner.fst.select.hypergraph import Budget, Hypergraph, Rows
 from deepsteiner.fst.trees import FullTrees
 

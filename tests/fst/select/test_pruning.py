@@ -12,14 +12,13 @@ from deepsteiner.core.tree_kernels import find
 from deepsteiner.fst.select.exact import (
     frontier_kernels,
     prune_kernels,
-    separation_kernels,
     small_solve_kernels,
     subset_kernels,
-    subtour_kernels,
 )
+from deepsteiner.fst.select.exact.cutting import separation_kernels, subtour_kernels
+from deepsteiner.fst.select.exact.cutting.subtour_kernels import Inequalities
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
-from deepsteiner.fst.select.exact.subtour_kernels import Inequalities
 from deepsteiner.fst.select.hypergraph import Budget, Claims, Rows
 from deepsteiner.run.method import TreeRows
 from list_twins import (

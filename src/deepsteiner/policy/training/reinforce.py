@@ -39,7 +39,8 @@ class Reinforce(Objective):
         self.config, self.draws = problem.config.reinforce, problem.draws
         self.stream, self.group, self.chunk = problem.stream, problem.stream.group, problem.chunk
         # Mean sampled cost, for the warm-up; not a number until the first step.
-        self.register_buffer("running", torch.tensor(torch.nan, dtype=torch.float64))
+        on = self.stream.device
+        self.register_buffer("running", torch.tensor(torch.nan, dtype=torch.float64, device=on))
         self.register_buffer("version", torch.tensor(0))
         # Epochs trained when the baseline was last replaced; 0: it is what training began with.
         self.register_buffer("kept_epoch", torch.tensor(0))

@@ -133,7 +133,8 @@ class _Concatenation:
         self.stats: dict[str, float | int] = dict.fromkeys(
             (
                 "fsts", "pruned", "kept", "compulsory", "blocks", "probes_decided", "lp_pieces",
-                "lp_solves", "rows", "rounds", "cuts_components", "cuts_flow", "nodes",
+                "lp_solves", "rows", "rounds", "cuts_components", "cuts_flow", "cuts_local",
+                "nodes",
             ),
             0,
         )  # fmt: skip
@@ -384,7 +385,7 @@ class _Concatenation:
 
     def _program(self, job: Job, trace: bool) -> None:
         """Cutting planes; then back to the blocks if many FSTs fell, else branching."""
-        from .branch_and_cut import CONVERGED, BranchAndCut
+        from .cutting.branch_and_cut import CONVERGED, BranchAndCut
 
         began = time.perf_counter()
         others = self.fixed + (np.inf if self.open.treeless else self.open.length)
@@ -400,10 +401,12 @@ class _Concatenation:
             lambda x: self._ceiling(job, x), job.most,
         )  # fmt: skip
         outcome = search.root()
-        shrunk = search.alive.sum() < 0.6 * search.alive.size
-        again = outcome == CONVERGED and not trace and (shrunk or not job.programmed)
+        again = outcome == CONVERGED and not trace and self._worth_narrowing(job, search.alive)
         if outcome == CONVERGED and not again:
-            search.branch()
+            outcome = search.deepen()
+            again = outcome == CONVERGED and not trace and self._shrunk(search.alive)
+            if outcome == CONVERGED and not again:
+                search.branch()
         self.stats["lp_pieces"] += 1
         self.stats["lp_solves"] += search.solves
         for name, count in search.counts.items():
@@ -424,13 +427,21 @@ class _Concatenation:
             self.open.push(Job(rest, level, guess, answer.bound, True, most, fallback))
             self.stopped = not again
 
+    @staticmethod
+    def _shrunk(alive: NDArray[np.bool_]) -> bool:
+        return bool(alive.sum() < 0.6 * alive.size)
+
+    def _worth_narrowing(self, job: Job, alive: NDArray[np.bool_]) -> bool:
+        """Whether what is left of a job should be tried by dynamic programmes once more."""
+        return self._shrunk(alive) or not job.programmed
+
     def _ceiling(self, job: Job, x: NDArray[np.float64]) -> float:
         """Make a tree of the whole list, guided by x in the piece of a job; what that allows it.
 
         All other parts of a shortest tree cost at least what is chosen and the open jobs' bounds.
         Spanning-tree edges complete any choice, which is why the whole list is looked at.
         """
-        from .branch_and_cut import improved
+        from .cutting.branch_and_cut import improved
         from .subset_kernels import greedy_tree, share_order
 
         graph = self.whole.graph

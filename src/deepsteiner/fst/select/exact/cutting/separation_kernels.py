@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.jit import njit
-from ....core.tree_kernels import find
-from ...grouping_kernels import grouped
-from ..hypergraph import Flags, Floats, Hypergraph, Ints, Rows
+from .....core.jit import njit
+from .....core.tree_kernels import find
+from ....grouping_kernels import grouped
+from ...hypergraph import Flags, Floats, Hypergraph, Ints, Rows
 
 FLOW_EPS = 1e-11
 DEGREE_EPS = 1e-9

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ....core.errors import MissingDependencyError
-from ..hypergraph import Floats, Hypergraph, Rows
+from .....core.errors import MissingDependencyError
+from ...hypergraph import Flags, Floats, Hypergraph, Ints, Rows
 from .subtour_kernels import Inequalities, safe_bound
 
 OPTIMAL = "optimal"
@@ -19,6 +19,7 @@ FAILED = "failed"
 TOLERANCE = 1e-9  # of the simplex code, and what x may be off 0 and 1
 LOOSE = 1e-7  # its tolerance where the strict one failed
 IDLE_ROUNDS = 8  # a row that was slack this long leaves the programme
+NO_GROUP = -1  # what rows other than those of groups are called
 OPTIONS: dict[str, Any] = {
     "output_flag": False,
     "threads": 1,
@@ -64,6 +65,7 @@ class Relaxation:
             np.concatenate([[n - 1.0], np.full(n, np.inf)]),
         )
         self._idle = np.zeros(n + 1, np.int64)
+        self._name = np.full(n + 1, NO_GROUP)
         self._highs = highspy.Highs()
         for name, value in OPTIONS.items():
             self._highs.setOptionValue(name, value)
@@ -87,8 +89,8 @@ class Relaxation:
         self.x: Floats = np.zeros(m)
         self._duals: Floats = np.zeros(rows.lower.size)
 
-    def add_rows(self, more: Inequalities) -> None:
-        """Append rows."""
+    def add_rows(self, more: Inequalities, name: int = NO_GROUP) -> None:
+        """Append rows; those with a name stay until they are told to go."""
         count = more.lower.size
         self._highs.addRows(
             count, more.lower, more.upper, more.columns.size, more.start[:-1].astype(np.int32),
@@ -99,6 +101,28 @@ class Relaxation:
         self.rows = Inequalities(*joined)
         self._idle = np.concatenate([self._idle, np.zeros(count, np.int64)])
         self._duals = np.concatenate([self._duals, np.zeros(count)])
+        self._name = np.concatenate([self._name, np.full(count, name)])
+
+    def hold(self, groups: dict[int, Ints]) -> None:
+        """Ask of these groups of columns that one of each be taken, and of no others."""
+        for name in groups.keys() - set(self._name.tolist()):
+            columns = groups[name]
+            ones, none = np.ones(columns.size), np.array([-np.inf])
+            rows = Inequalities(np.array([0, columns.size]), columns, ones, none, -none)
+            self.add_rows(rows, name)
+        named = self._name != NO_GROUP
+        lower = np.where(np.isin(self._name, list(groups)), 1.0, -np.inf)
+        changed = np.flatnonzero(named & (lower != self.rows.lower))
+        if changed.size:
+            self.rows.lower[changed] = lower[changed]
+            free = np.full(changed.size, np.inf)
+            self._highs.changeRowsBounds(
+                changed.size, changed.astype(np.int32), lower[changed], free
+            )
+
+    def forget(self, groups: list[int]) -> None:
+        """Leave out the rows of groups that are not held."""
+        self._drop(np.isin(self._name, groups))
 
     def set_bounds(self, lower: Floats, upper: Floats) -> None:
         """Replace the bounds of all columns."""
@@ -154,13 +178,19 @@ class Relaxation:
     def drop_idle_rows(self) -> int:
         """Once a round: remove subtour rows that have been slack for some; returns how many."""
         self._idle = np.where(np.abs(self._duals) > 1e-12, 0, self._idle + 1)
-        idle = self._idle > IDLE_ROUNDS
+        idle = (self._idle > IDLE_ROUNDS) & (self._name == NO_GROUP)
         idle[: self._first_rows] = False
-        gone = np.flatnonzero(idle)
-        if gone.size * 4 < idle.size:  # not worth disturbing the basis
+        if idle.sum() * 4 < idle.size:  # not worth disturbing the basis
             return 0
+        self._drop(idle)
+        return int(idle.sum())
+
+    def _drop(self, flags: Flags) -> None:
+        gone = np.flatnonzero(flags)
+        if not gone.size:
+            return
         self._highs.deleteRows(gone.size, gone.astype(np.int32))
-        keep = ~idle
+        keep = ~flags
         start, columns, values, lower, upper = self.rows
         counts = np.diff(start)
         entry = np.repeat(keep, counts)
@@ -168,5 +198,4 @@ class Relaxation:
             np.concatenate([[0], np.cumsum(counts[keep])]),
             columns[entry], values[entry], lower[keep], upper[keep],
         )  # fmt: skip
-        self._idle, self._duals = self._idle[keep], self._duals[keep]
-        return int(gone.size)
+        self._idle, self._duals, self._name = self._idle[keep], self._duals[keep], self._name[keep]

@@ -8,25 +8,30 @@ from typing import Any
 
 import numpy as np
 
-from ..hypergraph import Budget, Flags, Floats, Ints, Rows
-from ..search.region_kernels import improve_around
-from ..search.window_kernels import Selection, by_first_terminal
-from .frontier import solve_by_frontier
-from .piece import Answer, Piece
-from .prune_kernels import incidence, shares
+from ...hypergraph import Budget, Flags, Floats, Ints, Rows
+from ...search.region_kernels import improve_around
+from ...search.window_kernels import Selection, by_first_terminal
+from ..frontier import solve_by_frontier
+from ..piece import Answer, Piece
+from ..prune_kernels import incidence, shares
+from ..subset_kernels import greedy_tree, share_order
+from .branching import Group, fractional_groups
+from .local_cuts import LocalCuts
 from .separation_kernels import violated_sets
-from .subset_kernels import greedy_tree, share_order
 from .subtour_kernels import subtour_rows
 from .subtour_lp import FAILED, INFEASIBLE, OPTIMAL, STOPPED, Relaxation
 
 Tick = Callable[[float, float], bool]
+Fixings = tuple[tuple[int, int], ...]  # groups of FSTs and how many of each are taken
 
 CUTOFF = 1.0 - 5e-11  # a tree must be shorter than this times the best one to matter
 LEAST_VIOLATION = 1e-6
 TOWARDS_VERTEX = 0.8  # where between an inner point and the vertex cuts are looked for
 INNER_TREES = 8
 NODE_ROUNDS = 40
-TRIED_COLUMNS = 8
+LOCAL_TAIL = 6  # rounds of local cuts that must gain a share of the bound for them to go on
+NODE_GAIN = 0.03  # share of a node's gap that a round of local cuts must close for another
+IMPROVE_EVERY = 20  # nodes after which the best tree is worked on
 TAIL, TAIL_GAIN = 15, 1e-6  # rounds that must gain this share of the bound for cutting to go on
 ASK_EVERY = 5  # rounds without a tree after which a ceiling is asked for
 FIRST_POLISH = 20  # rounds before the first polish; the next come at twice as many each
@@ -87,12 +92,16 @@ class BranchAndCut:
         self._ask_at = 1
         self.bound = 0.0
         self.alive = np.ones(piece.length.size, np.bool_)
-        self.counts = {"rounds": 0, "cuts_components": 0, "cuts_flow": 0, "nodes": 0, "rows": 0}
+        self.counts = dict.fromkeys(
+            ("rounds", "cuts_components", "cuts_flow", "cuts_local", "nodes", "rows"), 0
+        )
         self._tick = tick
         self._record = record
         self._graph = piece.graph
         self._at = incidence(self._graph, self.alive)
         self._program = Relaxation(self._graph, self._at)
+        self._local = LocalCuts(self._graph, self._at)
+        self._groups: list[Group] = []
         self._sets = Rows(
             np.zeros(4 * piece.n + 100, np.int64), np.empty(40 * piece.n + 1000, np.int64)
         )
@@ -112,49 +121,58 @@ class BranchAndCut:
 
     def root(self) -> str:
         """Cut until little is gained (CONVERGED), the gap is CLOSED or a stop (HALTED)."""
-        m = self.piece.length.size
         polish_at = FIRST_POLISH
         bounds = [0.0]
         while True:
-            outcome = self._cut_once(np.zeros(m), self.alive.astype(np.float64), 0.0)
-            value, reduced = self._last_bound
-            self.bound = max(self.bound, min(value, self.length))
-            self._fix(value, reduced)
-            if self.length * CUTOFF <= self.bound:
-                return CLOSED
-            if outcome == HALTED:
-                return HALTED
+            outcome = self._cut_root()
+            if outcome in (CLOSED, HALTED):
+                return outcome
             bounds.append(self.bound)
             tailing = len(bounds) > TAIL and bounds[-1] - bounds[-TAIL] < TAIL_GAIN * bounds[-1]
             if outcome != "cut" or tailing or self.counts["rounds"] >= polish_at:
                 polish_at *= 2
-                self._polish(reduced)
-                self._improve(reduced)
-                self._fix(value, reduced)
+                self._work_on_tree()
             if outcome != "cut" or tailing:
-                return CLOSED if self.length * CUTOFF <= self.bound else CONVERGED
+                return CLOSED if self._closed else CONVERGED
+
+    def deepen(self) -> str:
+        """Go on at the root with local cuts, with the same outcomes."""
+        bounds = [self.bound]
+        while self._cut_locally():
+            outcome = "cut"
+            for _ in range(NODE_ROUNDS):
+                outcome = self._cut_root()
+                if outcome != "cut":
+                    break
+            if outcome in (CLOSED, HALTED):
+                return outcome
+            bounds.append(self.bound)
+            rounds = len(bounds) - 1
+            if rounds % LOCAL_TAIL == 0:
+                self._work_on_tree()
+                if bounds[-1] - bounds[-1 - LOCAL_TAIL] < TAIL_GAIN * bounds[-1]:
+                    break
+        return CLOSED if self._closed else CONVERGED
 
     def branch(self) -> None:
         """Prove the best tree by branching from the converged root."""
         counter = 0
-        heap: list[tuple[float, int, list[tuple[int, int]]]] = [(self.bound, 0, [])]
+        heap: list[tuple[float, int, Fixings]] = [(self.bound, 0, ())]
         while heap:
             inherited, _, fixings = heapq.heappop(heap)
             self.bound = max(self.bound, min(inherited, self.length))
             if inherited >= self.length * CUTOFF:
                 break
-            lower = np.zeros(self.piece.length.size)
-            upper = self.alive.astype(np.float64)
-            for column, side in fixings:
-                lower[column] = upper[column] = side
-            outcome, value = self._solve_node(lower, upper, inherited)
+            outcome, value = self._solve_node(fixings, inherited)
             self.counts["nodes"] += 1
             if outcome == HALTED:
                 return
             if value >= self.length * CUTOFF:
                 continue
-            column, gains = self._branching_column(lower, upper, value)
-            if column < 0:
+            if self.counts["nodes"] % IMPROVE_EVERY == 0:
+                self._improve(self._last_bound[1])
+            group, gains = self._branching_group(fixings, value)
+            if group < 0:
                 if outcome == "cut":  # whole numbers, but not a tree yet
                     counter += 1
                     heapq.heappush(heap, (max(value, inherited), counter, fixings))
@@ -162,23 +180,67 @@ class BranchAndCut:
             for side in (0, 1):
                 counter += 1
                 child = max(value + gains[side], inherited)
-                heapq.heappush(heap, (child, counter, [*fixings, (column, side)]))
+                heapq.heappush(heap, (child, counter, (*fixings, (group, side))))
         self.bound = self.length
+
+    @property
+    def _closed(self) -> bool:
+        return bool(self.length * CUTOFF <= self.bound)
+
+    def _cut_root(self) -> str:
+        """One round at the root: its bound counts for the piece, and fixes FSTs."""
+        m = self.piece.length.size
+        outcome = self._cut_once(np.zeros(m), self.alive.astype(np.float64), 0.0)
+        value, reduced = self._last_bound
+        self.bound = max(self.bound, min(value, self.length))
+        self._fix(value, reduced)
+        return CLOSED if self._closed else outcome
+
+    def _work_on_tree(self) -> None:
+        """Try to shorten the best tree with what the last programme says, then fix FSTs anew."""
+        value, reduced = self._last_bound
+        self._polish(reduced)
+        self._improve(reduced)
+        self._fix(value, reduced)
+
+    def _cut_locally(self) -> bool:
+        """Add local cuts that the last programme's x violates; whether there were any."""
+        rows = self._local.find(self._program.x, self.alive, self._go_on)
+        if rows is None:
+            return False
+        self.counts["cuts_local"] += rows.lower.size
+        self._program.add_rows(rows)
+        return True
 
     def _go_on(self) -> bool:
         return self._tick(self.length, self.bound)
 
-    def _solve_node(self, lower: Floats, upper: Floats, inherited: float) -> tuple[str, float]:
+    def _limits(self, fixings: Fixings) -> tuple[Floats, Floats]:
+        """Bounds of the columns at a node; groups of which one must be taken are held."""
+        upper = self.alive.astype(np.float64)
+        for group, side in fixings:
+            if side == 0:
+                upper[self._groups[group].columns] = 0.0
+        self._program.hold({g: self._groups[g].columns for g, side in fixings if side == 1})
+        return np.zeros(upper.size), upper
+
+    def _solve_node(self, fixings: Fixings, inherited: float) -> tuple[str, float]:
         """Cut at a node; "cut" where something may still be violated, and the bound."""
         best = inherited
-        for _ in range(NODE_ROUNDS):
-            outcome = self._cut_once(lower, upper, inherited)
-            if outcome == INFEASIBLE:
-                return outcome, np.inf
-            best = max(best, self._last_bound[0])
-            if outcome != "cut" or best >= self.length * CUTOFF:
+        while True:
+            before = best
+            for _ in range(NODE_ROUNDS):
+                outcome = self._cut_once(*self._limits(fixings), inherited)
+                if outcome == INFEASIBLE:
+                    return outcome, np.inf
+                best = max(best, self._last_bound[0])
+                if outcome != "cut" or best >= self.length * CUTOFF:
+                    break
+            little = best - before < NODE_GAIN * (self.length - before)
+            if outcome == HALTED or best >= self.length * CUTOFF or (little and before > inherited):
                 return outcome, best
-        return outcome, best
+            if not self._cut_locally():
+                return outcome, best
 
     def _cut_once(self, lower: Floats, upper: Floats, inherited: float) -> str:
         """One programme, one separation; "cut" when rows were added."""
@@ -277,31 +339,30 @@ class BranchAndCut:
             self.alive &= (bound + reduced < self.length * CUTOFF) | self.picked
             self._inner = np.where(self.alive, self._inner, 0.0)
 
-    def _branching_column(
-        self, lower: Floats, upper: Floats, value: float
-    ) -> tuple[int, tuple[float, float]]:
-        """The FST whose two sides raise the bound most, tried on a few; -1 at integer points.
+    def _branching_group(self, fixings: Fixings, value: float) -> tuple[int, tuple[float, float]]:
+        """The group whose two sides raise the bound most, tried on a few; -1 at integer points.
 
-        Returns the column and by how much each side raises the bound, without further cuts.
+        Returns its number and by how much each side raises the bound, without further cuts.
         """
-        x = self._program.x
-        score = np.minimum(x, 1.0 - x) * self.piece.length
+        first = len(self._groups)
+        self._groups += fractional_groups(self._graph, self._at, self._program.x)
         best, best_gains, most = -1, (0.0, 0.0), -1.0
-        for column in np.argsort(-score, kind="stable")[:TRIED_COLUMNS]:
-            if score[column] <= 0.0:
-                break
-            low = self._gain(lower, upper, int(column), 0, value)
-            high = self._gain(lower, upper, int(column), 1, value)
+        for group in range(first, len(self._groups)):
+            low = self._gain((*fixings, (group, 0)), value)
+            high = self._gain((*fixings, (group, 1)), value)
             merit = max(low, 1e-9) * max(high, 1e-9)
             if merit > most:
-                best, best_gains, most = int(column), (low, high), merit
+                best, best_gains, most = group, (low, high), merit
+        self._limits(fixings)
+        self._program.forget(list(range(first, len(self._groups))))
+        if best >= 0:
+            self._groups[first:] = [self._groups[best]]
+            best = first
         return best, best_gains
 
-    def _gain(self, lower: Floats, upper: Floats, column: int, side: int, value: float) -> float:
-        """Rise of the bound when a column is fixed to one side."""
-        lower, upper = lower.copy(), upper.copy()
-        lower[column] = upper[column] = side
-        self._program.set_bounds(lower, upper)
+    def _gain(self, fixings: Fixings, value: float) -> float:
+        """Rise of the bound under fixings."""
+        self._program.set_bounds(*self._limits(fixings))
         status = self._program.solve(self._go_on)
         if status == INFEASIBLE:
             return self.length

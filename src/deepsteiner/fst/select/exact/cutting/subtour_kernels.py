@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.jit import njit
-from ..hypergraph import Floats, Hypergraph, Ints, Rows
+from .....core.jit import njit
+from ...hypergraph import Floats, Hypergraph, Ints, Rows
 
 
 class Inequalities(NamedTuple):

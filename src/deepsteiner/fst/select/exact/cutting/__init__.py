@@ -1,0 +1,1 @@
+"""Cutting planes and branching on what is too wide for dynamic programmes."""

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -82,3 +85,14 @@ def test_torchrl_finds_nothing_wrong():
     assert data["next", "reward"].shape[:1] == (3,)
     with pytest.raises(InputError, match="size must be at least 3, got 2"):
         SteinerEnv(2)
+
+
+@pytest.mark.heavy
+def test_rl4co_trains_its_attention_model_on_our_game():
+    pytest.importorskip("rl4co")
+    root = Path(__file__).resolve().parents[2]
+    script = root / "examples" / "rl4co" / "attention_model.py"
+    words = [sys.executable, str(script), "--steps", "10", "--batch", "8"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "greedy: mean saving" in done.stdout

@@ -93,8 +93,11 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         offset = sums[:width] / number
         variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
         mean, unbiased = centre + offset, variance * number / (number - 1).clamp(min=1.0)
-        # No tokens, no news: all games of a batch may have ended before its last step.
-        news = (sums[-1:].detach() > 0).to(self.running_mean.dtype)
+        # No tokens, no news: all games of a batch may have ended before its last step. A variance
+        # of zero would then blow up what is left of them, layer by layer, to infinity.
+        some = sums[-1:].detach() > 0
+        variance = torch.where(some, variance, self.running_var.to(variance.dtype))
+        news = some.to(self.running_mean.dtype)
         self.num_batches_tracked += news[0].to(self.num_batches_tracked.dtype)
         for kept, value in ((self.running_mean, mean), (self.running_var, unbiased)):
             kept.lerp_(value.detach().to(kept.dtype), self.momentum * news)

@@ -114,7 +114,7 @@ def _cells(kind: Kind, facts: dict[str, Any]) -> tuple[str, ...]:
     """Return the candidates, the network, the training data and the gap of a model, in words."""
     sizes = facts.get("network", {})
     parts = (str(sizes.get(part, "?")) for part in ("layers", "dim", "norm", "inputs"))
-    network = "{} x {}, {}, {}".format(*parts)
+    network = "{}x{} {} {}".format(*parts)
     if kind == "neural":
         network = f"{facts.get('rounds', '?')} rounds x {facts.get('width', '?')}"
         return "-", network, f"{facts.get('instances', '?')} trees", "-"

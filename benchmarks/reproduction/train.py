@@ -39,7 +39,7 @@ from .plans import PLANS, VALIDATION, Run
 PLACES = 6
 # Tokens of the largest batch that is rolled out at once by each of several runs.
 TOKENS = 1_000_000
-FILES, PART = 8, 15 << 20
+FILES, PART, TOTAL = 8, 15 << 20, 46 << 20
 DONE = "done.json"
 
 
@@ -162,7 +162,7 @@ def pack(runs: list[Run], out: Path, target: Path) -> None:
     unfinished = [run for run in runs if not (out / run.name / DONE).exists()]
     for run in unfinished[: FILES - len(parts)]:
         state = out / run.name / STATE
-        if state.exists():
+        if state.exists() and size_of(target) + state.stat().st_size < TOTAL:
             (target / f"{run.name}.safetensors").write_bytes(state.read_bytes())
 
 

@@ -13,8 +13,9 @@ test: $(VENV)/.installed $(VENV)/.browser lint
 	$(BIN)/python -m pytest -n 2 -q
 
 # And what is too heavy for every change.
-test-all: test
+test-all: test $(VENV)/.research
 	$(BIN)/python -m pytest -q -m heavy
+	$(BIN)/python -m pytest -q tests/policy/test_environments_elsewhere.py tests/policy/test_onnx_export.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -44,6 +45,11 @@ $(VENV)/.demo: pyproject.toml
 
 $(VENV)/.installed: $(VENV)/.demo
 	$(PIP) -e '.[geo,learn,serve,dev]'
+	touch $@
+
+# The libraries that the research kit has doors to.
+$(VENV)/.research: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[research]'
 	touch $@
 
 # The playground's tests drive a real browser; where none can be had they are skipped and say so.

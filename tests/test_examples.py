@@ -28,8 +28,21 @@ def test_there_are_examples_and_snippets():
     assert any("print(" in block for block in blocks("python"))
 
 
-@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda p: p.stem)
+RESEARCH = sorted((ROOT / "examples" / "research").glob("*.py"))
+
+
+def test_examples_for_researchers_are_short():
+    assert len(RESEARCH) == 4
+    for script in RESEARCH:
+        assert len(script.read_text().splitlines()) < 60, script.name
+
+
+@pytest.mark.parametrize(
+    "script", [*sorted((ROOT / "examples").glob("*.py")), *RESEARCH], ids=lambda p: p.stem
+)
 def test_example_runs(script, tmp_path):
+    if script in RESEARCH:
+        pytest.importorskip("torch")
     done = subprocess.run(
         [sys.executable, "-W", "error", str(script)],
         capture_output=True,

@@ -25,6 +25,7 @@ from typing import Any
 
 import torch
 
+from deepsteiner.errors import DeepSteinerError
 from deepsteiner.io.atomic import atomic_write
 from deepsteiner.policy import checkpoint
 from deepsteiner.policy.training import config, training
@@ -38,7 +39,7 @@ from .plans import PLANS, VALIDATION, Run
 PLACES = 6
 # Tokens of the largest batch that is rolled out at once by each of several runs.
 TOKENS = 1_000_000
-FILES, PART = 8, 15 << 20
+FILES, PART, TOTAL = 8, 15 << 20, 46 << 20
 DONE = "done.json"
 
 
@@ -81,7 +82,11 @@ class Fleet:
             return
         self.waiting.pop(0)
         # Here, one after the other: weights come from torch's one generator.
-        self.trainers[run.name] = self._trainer(run)
+        try:
+            self.trainers[run.name] = self._trainer(run)
+        except DeepSteinerError as error:
+            print(f"{run.name}: {error}", flush=True)
+            return
         thread = threading.Thread(target=self._run, args=(run,), name=run.name, daemon=True)
         self.at_work[run.name] = thread, run.share
         thread.start()
@@ -157,7 +162,7 @@ def pack(runs: list[Run], out: Path, target: Path) -> None:
     unfinished = [run for run in runs if not (out / run.name / DONE).exists()]
     for run in unfinished[: FILES - len(parts)]:
         state = out / run.name / STATE
-        if state.exists():
+        if state.exists() and size_of(target) + state.stat().st_size < TOTAL:
             (target / f"{run.name}.safetensors").write_bytes(state.read_bytes())
 
 

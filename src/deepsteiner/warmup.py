@@ -152,7 +152,7 @@ def _variants(method: str) -> Iterator[dict[str, Any]]:
 
 def _values(option: OptionInfo) -> Sequence[Any]:
     if option.choices is not None:
-        return option.choices
+        return tuple(option.choices)
     if option.type == "bool":
         return (False, True)
     return (2,) if option.name == "threads" else ()

@@ -112,3 +112,24 @@ def test_both_readings_are_what_the_methods_give():
     np.testing.assert_allclose(stopped, plain, rtol=1e-12)
     assert (kept >= stopped * (1 - 1e-12)).all()
     assert (kept > stopped * 1.001).any()
+
+
+def test_every_run_of_a_plan_has_a_configuration():
+    sys.path.insert(0, str(ROOT))
+    try:
+        from benchmarks.reproduction.plans import PLANS
+    finally:
+        sys.path.remove(str(ROOT))
+    from deepsteiner.policy.training import config
+
+    for runs in PLANS.values():
+        assert len({run.name for run in runs}) == len(runs)
+        for run in runs:
+            chosen = config.load(list(run.configs), list(run.settings))
+            assert chosen.data.name.lower() == run.data
+    for run in PLANS["printed"]:
+        chosen = config.load(list(run.configs), list(run.settings))
+        assert (chosen.train.batch, chosen.train.learning_rate) == (32, 5e-5)
+        assert (chosen.train.start, chosen.reinforce.instances) == ("tsp20", 10_000)
+        assert not chosen.reinforce.expectation
+        assert chosen.network == config.load(["paper"]).network

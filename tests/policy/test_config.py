@@ -28,7 +28,9 @@ def test_the_paper_flavour_has_the_papers_values():
 def test_algorithm_2_is_the_papers_flavour_without_its_start():
     paper, bare = config.load(["paper"]), config.load(["algorithm-2"])
     assert bare.train.start is None
-    assert replace(paper, train=replace(paper.train, start=None)) == bare
+    assert paper.reinforce.keep_worsening
+    printed = replace(paper.reinforce, keep_worsening=False)
+    assert replace(paper, train=replace(paper.train, start=None), reinforce=printed) == bare
 
 
 def test_flavours_candidates_criteria_and_data_compose():

@@ -119,3 +119,39 @@ def test_a_beam_holds_each_tree_once():
         expected = sorted({float(step.length[row]) for step in steps})
         assert sorted(lengths) == pytest.approx(expected[:3])
         assert len(lengths) == 3
+
+
+@pytest.mark.parametrize("kind", ["mst", "grid"])
+def test_two_steps_ahead_are_what_trying_all_pairs_gives(kind):
+    from deepsteiner.policy.training.distill import two_steps
+
+    spec = CandidateSpec(kind, k_star=2, grid=4)
+    rules = Environment(spec, "all_selection")
+    points = torch.rand((3, 5, 2), generator=torch.manual_seed(8), dtype=torch.float64)
+    state = rules.reset(points)
+    found = rules.candidates(state)
+    saving = rules.lookahead(state, found)
+    worth = two_steps(spec, state, found, saving, width=4)
+    for row in range(3):
+        best = saving[row].sort(descending=True).indices[:4].tolist()
+        for candidate in range(saving.shape[1]):
+            expected = float(saving[row, candidate])
+            if candidate in best and expected > 0:
+                given = [*points[row].numpy().tolist(), found.points[row, candidate].tolist()]
+                after = rules.reset(torch.tensor([given], dtype=torch.float64))
+                more = rules.candidates(after).points[0].tolist()
+                lengths = [tree_length(np.array([*given, extra])) for extra in more]
+                shortest = min([tree_length(np.array(given)), *lengths])
+                expected = float(state.length[row]) - shortest
+            assert float(worth[row, candidate]) == pytest.approx(expected, abs=1e-9)
+
+
+def test_distillation_two_steps_ahead_trains(tmp_path):
+    from deepsteiner.policy.training import training
+
+    chosen = small("distill", "distill.lookahead=2", "distill.width=3")
+    outcome = training.train(chosen, tmp_path / "run", device="cpu", quiet=True)
+    assert outcome.status == "finished"
+    training.train(small("distill"), tmp_path / "one", device="cpu", quiet=True)
+    weights = [(tmp_path / run / "model" / "weights.safetensors") for run in ("run", "one")]
+    assert weights[0].read_bytes() != weights[1].read_bytes()

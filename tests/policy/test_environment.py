@@ -18,7 +18,8 @@ from deepsteiner.policy import spanning  # noqa: E402
 from deepsteiner.policy.candidates import candidates  # noqa: E402
 from deepsteiner.policy.device import resolve  # noqa: E402
 from deepsteiner.policy.environment import Environment  # noqa: E402
-from deepsteiner.policy.settings import CRITERIA, CandidateSpec  # noqa: E402
+from deepsteiner.policy.kit.registries import CRITERIA  # noqa: E402
+from deepsteiner.policy.settings import CandidateSpec  # noqa: E402
 
 torch.set_num_threads(1)
 

@@ -9,7 +9,9 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from deepsteiner.policy.candidates import candidates
-from deepsteiner.policy.settings import CRITERIA, CandidateSpec
+from deepsteiner.policy.kit.registries import CRITERIA
+from deepsteiner.policy.rollout import rollout
+from deepsteiner.policy.settings import CandidateSpec
 from deepsteiner.policy.training.instances import random_draws
 from deepsteiner.policy.training.reinforce import one_sided_p
 from small_runs import assert_same, gradients, small, trainer_of, tree_length
@@ -144,3 +146,29 @@ def test_the_expectation_is_the_mean_over_all_draws(tmp_path):
     expected.backward()
     assert float(loss) == pytest.approx(float(expected.detach()), rel=1e-9)
     assert_same(found, gradients(objective), 1e-9)
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_the_baseline_of_first_increment_keeps_its_worsening_point_where_asked(tmp_path, keep):
+    word = str(keep).lower()
+    changes = ["train.criterion=first_increment", f"reinforce.keep_worsening={word}"]
+    problem = trainer_of(small("algorithm-2", *changes), tmp_path).objective.problem
+    instances = problem.stream.steps(0, 0, 3)
+    found = problem.greedy_costs(problem.model, instances)
+    rule = "first_increment" if keep else "inference"
+    expected = rollout(problem.player(problem.model, rule), instances)[0]
+    assert torch.equal(found, expected)
+    other = rollout(
+        problem.player(problem.model, "inference" if keep else "first_increment"), instances
+    )
+    assert not torch.equal(found, other[0])
+
+
+def test_a_grid_over_the_points_box_is_trained(tmp_path):
+    from deepsteiner.policy.training import training
+
+    changes = ["candidates.kind=grid", "candidates.extent=box", "candidates.grid=3"]
+    for flavour in ("algorithm-2", "distill"):
+        chosen = small(flavour, *changes)
+        run = training.train(chosen, tmp_path / flavour, device="cpu", quiet=True)
+        assert run.status == "finished"

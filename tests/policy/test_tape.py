@@ -68,3 +68,17 @@ def test_recorded_steps_are_the_plain_steps_on_cuda(tmp_path, criterion):
 
         states.append(load_file(tmp_path / name / "training.safetensors"))
     assert_same(*states, 1e-6)
+
+
+def test_games_that_have_all_ended_do_no_harm(tmp_path):
+    """Two games often end together before the last step: nothing is left to make statistics of."""
+    changes = ["train.criterion=first_increment", "train.graphs=true", "train.batch=2"]
+    changes += ["network.layers=5", "train.precision=float32", "data.n=7"]
+    trainer = trainer_of(small("algorithm-2", *changes), tmp_path)
+    trainer.objective.begin_epoch(0)
+    for place in range(6):
+        trainer.update(0, place)
+        assert torch.isfinite(trainer.objective.stats["loss"])
+        assert torch.isfinite(trainer.objective.stats["gradient"])
+    for name, value in trainer.objective.policy.state_dict().items():
+        assert torch.isfinite(value).all(), name

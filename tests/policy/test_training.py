@@ -352,3 +352,62 @@ def test_an_unknown_model_is_named():
     with pytest.raises(DeepSteinerError, match="no model 'nothing'"):
         run_command("models", "show", "nothing")
     assert run_command("models")[0] == 0
+
+
+# --- elsewhere --------------------------------------------------------------------------------
+
+
+def test_a_policy_for_the_hub_has_front_matter_and_solves_from_a_download(tmp_path):
+    import deepsteiner as ds
+
+    folder = tmp_path / "mine"
+    code, text = run_command("models", "export", "mst-d1", str(folder))
+    assert code == 0
+    assert text.strip() == str(folder)
+    readme = (folder / "README.md").read_text()
+    front = readme.split("---\n")[1]
+    assert "license: apache-2.0\n" in front
+    assert "library_name: deepsteiner\n" in front
+    assert "value: 0.1" in front
+    # As the hub's own library lays a download out.
+    cache = tmp_path / "models--yours--mine"
+    (cache / "snapshots").mkdir(parents=True)
+    folder.rename(cache / "snapshots" / "0123abc")
+    (cache / "refs").mkdir()
+    (cache / "refs" / "main").write_text("0123abc")
+    points = np.random.default_rng(1).random((8, 2))
+    expected = ds.solve(points, "policy").length
+    for place in (cache, cache / "snapshots" / "0123abc"):
+        assert ds.solve(points, "policy", model=str(place)).length == expected
+    with pytest.raises(DeepSteinerError, match="is not an empty folder"):
+        run_command("models", "export", "mst-d1", str(cache))
+    with pytest.raises(DeepSteinerError, match="no model 'nothing'"):
+        run_command("models", "export", "nothing", str(tmp_path / "new"))
+
+
+def test_seeds_and_sweeps_end_in_a_table_and_go_on(tmp_path):
+    out = str(tmp_path / "study")
+    changes = settings(*SMALL, "train.precision=float32", "train.epochs=1")
+    words = ["train", "-c", "distill", *changes, "--out", out, "--device", "cpu", "-q"]
+    more = ["--seeds", "2", "--sweep", "train.batch=8,12"]
+    code, text = run_command(*words, *more, "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert [row["variant"] for row in found] == [["train.batch=8"], ["train.batch=12"]]
+    assert [row["steps"] for row in found] == [[3, 3], [2, 2]]
+    values = found[0]["values"]
+    assert values[0] != values[1]
+    assert found[0]["gap"] == pytest.approx(np.mean(values))
+    assert found[0]["gap_error"] == pytest.approx(np.std(values, ddof=1) / np.sqrt(2))
+    assert (tmp_path / "study" / "train.batch=12" / "seed-1" / "model").is_dir()
+    again = ["train", "--resume", "--out", out, "--device", "cpu", "-q", *more]
+    code, text = run_command(*again, "--set", "train.epochs=2")
+    assert code == 0
+    assert "±" in text
+    assert "train.batch=12" in text
+    for wrong in ("train.batch", "batch=3,4", "train.batch=3,,4"):
+        with pytest.raises(DeepSteinerError, match=r"a sweep has the form table\.key=one,other"):
+            run_command(*words, "--sweep", wrong)
+    with pytest.raises(DeepSteinerError, match=r"train\.batch must be at least 1, got 0"):
+        run_command(*words[:-5], "--out", str(tmp_path / "new"), "--sweep", "train.batch=8,0")
+    assert not (tmp_path / "new").exists()

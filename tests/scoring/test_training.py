@@ -120,3 +120,41 @@ def test_labels_from_the_command_line(tmp_path, capsys):
     assert source_of(path) == "uniform 3 0 test"
     assert run([*arguments, str(tmp_path / "labels.csv")]) == 2
     assert "ends in .npz" in capsys.readouterr().err
+
+
+def test_the_command_trains_scores_from_labels(tmp_path, labels):
+    pytest.importorskip("torch")
+    import typer
+    from typer.testing import CliRunner
+
+    from deepsteiner.cli.commands import pretrain, train
+    from deepsteiner.core.errors import DeepSteinerError
+
+    path, out = tmp_path / "labels.npz", tmp_path / "model"
+    save_labels(path, labels, "mixture 20 0 validation")
+    app = typer.Typer()
+    app.command("train")(train.train)
+    app.command("pretrain")(pretrain.pretrain)
+
+    def run(*words: str):
+        found = CliRunner().invoke(app, [*words, "--labels", str(path)])
+        if isinstance(found.exception, DeepSteinerError):
+            raise found.exception
+        return found
+
+    words = ["train", "--out", str(out), "--set", "scores.epochs=2"]
+    done = run(*words, "--set", f"validation.path={path}")
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output.splitlines()[-1])["loss"] > 0
+    facts = json.loads((out / "neural.json").read_text())
+    assert (facts["epochs"], facts["instances"]) == (2, len(labels))
+    points = np.random.default_rng(0).random((30, 2))
+    assert ds.solve(points, "neural", model=str(out)).length < ds.solve(points, "mst").length
+    for more, sentence in (
+        ([*words], "is not an empty folder"),
+        ([*words, "--seeds", "2"], "--labels is for `train` alone"),
+        (["pretrain", "--out", str(out)], "--labels is for `train` alone"),
+        (["train", "--out", str(out), "--set", "scores.epochs=0"], "epochs must be at least 1"),
+    ):
+        with pytest.raises(DeepSteinerError, match=sentence):
+            run(*more)

@@ -481,3 +481,23 @@ def test_changed_models_are_read_again(folder, tmp_path):
     checkpoint.save(target, build(seed=2), SPEC, {})
     second = solve(POINTS, target)[1]
     assert first.steiner.shape != second.steiner.shape or (first.steiner != second.steiner).any()
+
+
+def test_keep_worsening_keeps_the_point_that_ended_the_game():
+    points = np.random.default_rng(12).random((12, 9, 2))
+    for model in ("grid-d1", "mst-d1"):
+        stopped = ds.solve_many(points, "policy", model=model)
+        kept = ds.solve_many(points, "policy", model=model, keep_worsening=True)
+        for one, other in zip(stopped, kept, strict=True):
+            extra = len(other.steiner_points) - len(one.steiner_points)
+            assert extra in (0, 1)
+            np.testing.assert_array_equal(
+                other.steiner_points[: len(one.steiner_points)], one.steiner_points
+            )
+            assert (other.length > one.length) == (extra == 1)
+        assert kept.lengths.sum() > stopped.lengths.sum()
+        single = ds.solve(points[0], "policy", model=model, keep_worsening=True, trace=True)
+        assert single.length == pytest.approx(kept[0].length, rel=1e-12)
+        assert len(single.info["trace"]) == len(single.steiner_points)
+    with pytest.raises(ds.errors.DeepSteinerError, match="keep_worsening needs decode='greedy'"):
+        ds.solve(points[0], "policy", keep_worsening=True, augment=True)

@@ -90,11 +90,19 @@ def kind_of(folder: Path) -> Kind | None:
     return "tour" if isinstance(facts, dict) and facts.get("kind") == "tour" else "policy"
 
 
+def _snapshot(path: Path) -> Path:
+    """Return the folder itself, or in a cache of the Hugging Face hub the version that is meant."""
+    newest = path / "refs" / "main"
+    if not os.path.isfile(newest):
+        return path
+    return path / "snapshots" / newest.read_text(encoding="utf-8").strip()
+
+
 def find_model(model: str | os.PathLike[str], *kinds: Kind) -> Path:
     """Return the folder of a model of these kinds, given by a shipped name or a path."""
     if isinstance(model, str) and shipped_models().get(model) in kinds:
         return shipped_folder(model)
-    path = shipped_folder(str(model)) if model in shipped_models() else Path(model)
+    path = shipped_folder(str(model)) if model in shipped_models() else _snapshot(Path(model))
     wanted = f"a folder with {WEIGHTS} and {DESCRIPTIONS[kinds[0]]}"
     is_folder = os.path.isdir(path)
     if path.suffix in PICKLES and not is_folder:

@@ -13,7 +13,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Literal, TypeVar, cast
 
 from .errors import OptionError
@@ -45,10 +45,11 @@ def option(
     """Declare one option: its default, one line of help, and what values it accepts.
 
     `models` says that the value names a trained model, and of which kind. `choices` are the words
-    that a text may be, where its type does not say so.
+    that a text may be, where its type does not say so; the keys of a table may become more.
     """
     meta: dict[str, Any] = {"help": help, "minimum": minimum, "maximum": maximum, "models": models}
-    meta["choices"] = None if choices is None else tuple(choices)
+    # A table stays as it is: it may grow.
+    meta["choices"] = choices if choices is None or isinstance(choices, Mapping) else tuple(choices)
     return dataclasses.field(default=default, metadata=meta)
 
 
@@ -60,7 +61,7 @@ class OptionInfo:
     type: str
     default: Any
     help: str
-    choices: tuple[str, ...] | None = None
+    choices: Collection[str] | None = None
     minimum: float | None = None
     maximum: float | None = None
     models: Kind | None = None

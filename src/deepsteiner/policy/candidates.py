@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
 from torch import Tensor
 
+from .kit.registries import CANDIDATE_SETS
 from .settings import CandidateSpec
 
 
@@ -56,20 +58,115 @@ def candidates(points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
     >>> found.points.round(decimals=3).tolist(), found.mask.tolist()
     ([[[0.211, 0.211], [0.789, 0.789]]], [[True, True]])
     """
-    if spec.kind == "grid":
+    found: Candidates = CANDIDATE_SETS[spec.kind]()(points, count, edges, spec)
+    return found
+
+
+class CandidateSet(ABC):
+    """Where Steiner points may lie; derive from it and register the class in `CANDIDATE_SETS`.
+
+    `regular` says that instances with equally many points have equally many candidates: the
+    network then needs no mask.
+    """
+
+    regular = True
+
+    @abstractmethod
+    def number(self, size: int, spec: CandidateSpec) -> int:
+        """Return how many candidates `size` points have, at most."""
+
+    @abstractmethod
+    def __call__(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> Candidates:
+        """Return the candidates of every row; the arguments are those of `candidates`."""
+
+
+class Arcs(CandidateSet):
+    """The points on the arcs over some pairs."""
+
+    @abstractmethod
+    def most(self, size: int, spec: CandidateSpec) -> int:
+        """Return how many pairs `size` points have."""
+
+    @abstractmethod
+    def pairs(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> tuple[Tensor, Tensor]:
+        """Return the pairs (B, P, 2) and which of them exist (B, P)."""
+
+    def number(self, size: int, spec: CandidateSpec) -> int:
+        """Return the number of points on all arcs."""
+        return 2 * spec.k_star * max(self.most(size, spec), 0)
+
+    def __call__(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> Candidates:
+        """Return the points on the arcs, pair by pair."""
+        pairs, mask = self.pairs(points, count, edges, spec)
+        return Candidates(
+            arc_points(points, pairs, spec.k_star),
+            mask.repeat_interleave(2 * spec.k_star, dim=1),
+            pairs.repeat_interleave(2 * spec.k_star, dim=1),
+        )
+
+
+class TreeArcs(Arcs):
+    """The arcs over the edges of the spanning trees."""
+
+    def most(self, size: int, spec: CandidateSpec) -> int:
+        """Return the number of edges."""
+        return size - 1
+
+    def pairs(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> tuple[Tensor, Tensor]:
+        """Return the edges."""
+        return edges, torch.arange(1, edges.shape[1] + 1, device=points.device) < count[:, None]
+
+
+class NeighbourArcs(Arcs):
+    """The arcs over (v, u) for the `k_neighbors` nearest u of every v."""
+
+    def most(self, size: int, spec: CandidateSpec) -> int:
+        """Return the number of neighbours of all points."""
+        return size * min(spec.k_neighbors, size - 1)
+
+    def pairs(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> tuple[Tensor, Tensor]:
+        """Return the pairs, point by point."""
+        return _neighbour_pairs(points, count, spec.k_neighbors)
+
+
+class AllArcs(Arcs):
+    """The arcs over all pairs."""
+
+    def most(self, size: int, spec: CandidateSpec) -> int:
+        """Return the number of pairs."""
+        return size * (size - 1) // 2
+
+    def pairs(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> tuple[Tensor, Tensor]:
+        """Return the pairs (u, v), u < v."""
+        size = points.shape[1]
+        pairs = torch.triu_indices(size, size, 1, device=points.device).T
+        return pairs.expand(len(points), -1, 2), pairs[:, 1] < count[:, None]
+
+
+class Grid(CandidateSet):
+    """The centres of the cells of a grid over the unit square or the points' bounding box."""
+
+    def number(self, size: int, spec: CandidateSpec) -> int:
+        """Return the number of cells."""
+        return spec.grid**2
+
+    def __call__(
+        self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
+    ) -> Candidates:
+        """Return the centres, column by column."""
         return _grid(points, count, spec)
-    if spec.kind == "mst":
-        pairs = edges
-        mask = torch.arange(1, edges.shape[1] + 1, device=points.device) < count[:, None]
-    elif spec.kind == "knn":
-        pairs, mask = _neighbour_pairs(points, count, spec.k_neighbors)
-    else:
-        pairs, mask = _all_pairs(points, count)
-    return Candidates(
-        arc_points(points, pairs, spec.k_star),
-        mask.repeat_interleave(2 * spec.k_star, dim=1),
-        pairs.repeat_interleave(2 * spec.k_star, dim=1),
-    )
 
 
 def arc_points(points: Tensor, pairs: Tensor, k_star: int) -> Tensor:
@@ -115,14 +212,7 @@ def _neighbour_pairs(points: Tensor, count: Tensor, neighbors: int) -> tuple[Ten
     return torch.stack((heads, order), dim=3).view(batch, -1, 2), mask.view(batch, -1)
 
 
-def _all_pairs(points: Tensor, count: Tensor) -> tuple[Tensor, Tensor]:
-    size = points.shape[1]
-    pairs = torch.triu_indices(size, size, 1, device=points.device).T
-    return pairs.expand(len(points), -1, 2), pairs[:, 1] < count[:, None]
-
-
 def _grid(points: Tensor, count: Tensor, spec: CandidateSpec) -> Candidates:
-    """Return the centres of the grid's cells over the unit square or the points' bounding box."""
     batch, size = points.shape[:2]
     steps = (torch.arange(spec.grid, device=points.device, dtype=points.dtype) + 0.5) / spec.grid
     if spec.extent == "unit":

@@ -22,7 +22,7 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
     config = facts["config"]
     train, network, data = config["train"], config["network"], config["data"]
     how = "fresh random instances" if data["fresh"] else f"{data['instances']:,} fixed instances"
-    objective, steps = OBJECTIVES[train["objective"]], facts.get("step", 0)
+    objective, steps = OBJECTIVES.get(train["objective"], train["objective"]), facts.get("step", 0)
     if train["objective"] == "reinforce":
         draws = "all candidates weighed" if config["reinforce"]["expectation"] else "one draw"
         objective += f", criterion {train['criterion']}, {draws} an instance"
@@ -65,6 +65,40 @@ It finds tours, not Steiner trees; a policy takes over its embedding and encoder
 
 {_items(f"{name}: {value:.6g}" for name, value in facts["results"].items())}
 Trained with `{facts["command"]}`, {facts["step"]} steps, {facts["elapsed"] / 60:.1f} minutes.
+"""
+
+
+def hub_card(name: str, facts: dict[str, Any], card: str) -> str:
+    """Return a policy's card as the Hugging Face hub shows it: its facts in front, then its use."""
+    data, results = facts["config"]["data"], facts.get("results", {})
+    names = {key: MEASURES[key].partition(":")[0] for key in results if key in MEASURES}
+    metrics = "".join(
+        f"    - {{type: {key}, name: {name}, value: {results[key]:.6g}}}\n"
+        for key, name in names.items()
+    )
+    return f"""\
+---
+license: apache-2.0
+library_name: deepsteiner
+pipeline_tag: reinforcement-learning
+tags: [euclidean-steiner-tree, combinatorial-optimization, attention]
+model-index:
+- name: {name}
+  results:
+  - task: {{type: reinforcement-learning, name: Euclidean Steiner tree}}
+    dataset: {{name: {data["name"]}, type: {data["name"]}, split: validation}}
+    metrics:
+{metrics}---
+
+{card}
+To use it:
+
+```python
+import deepsteiner as ds
+from huggingface_hub import snapshot_download
+
+ds.solve(points, "policy", model=snapshot_download("YOURS/{name}"))
+```
 """
 
 

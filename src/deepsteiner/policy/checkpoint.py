@@ -17,10 +17,12 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as save_tensors
 from torch import nn
 
-from ..core.errors import FormatError, InputError
-from ..core.models import DESCRIPTIONS, ModelFiles, read_model
+from ..core.errors import FormatError, InputError, OptionError
+from ..core.models import CARD, DESCRIPTIONS, ModelFiles, read_model
+from ..io.atomic import atomic_write
 from ..io.model_folders import check_tensors, read_description, read_tensors, write_model
-from .network import Policy
+from .cards import hub_card
+from .network import Network, build_network
 from .settings import CandidateSpec, NetworkConfig
 
 Section = TypeVar("Section", NetworkConfig, CandidateSpec)
@@ -28,7 +30,7 @@ Section = TypeVar("Section", NetworkConfig, CandidateSpec)
 
 def save(
     folder: str | os.PathLike[str],
-    policy: Policy,
+    policy: Network,
     spec: CandidateSpec,
     meta: Mapping[str, Any],
     *,
@@ -41,7 +43,7 @@ def save(
     ----------
     folder : path
         Where to write; it is made if it does not exist.
-    policy : Policy
+    policy : Network
         The network.
     spec : CandidateSpec
         The candidates it was trained to choose among.
@@ -60,7 +62,7 @@ def save(
     Examples
     --------
     >>> import tempfile
-    >>> policy = Policy(NetworkConfig(layers=1, dim=8, heads=2, ff=8))
+    >>> policy = build_network(NetworkConfig(layers=1, dim=8, heads=2, ff=8))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     _ = save(folder, policy, CandidateSpec("knn"), {"seed": 3})
     ...     again, meta = load(folder)
@@ -83,7 +85,7 @@ def tensor_bytes(model: nn.Module, *, half: bool = False) -> bytes:
 
 def load(
     model: str | os.PathLike[str], device: str | torch.device = "cpu"
-) -> tuple[Policy, dict[str, Any]]:
+) -> tuple[Network, dict[str, Any]]:
     """Return (policy in eval mode, description) of a shipped name or a folder.
 
     Raises
@@ -94,12 +96,34 @@ def load(
     return build(read_model(model, "policy"), device)
 
 
-def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[str, Any]]:
+def write_for_hub(model: str | os.PathLike[str], folder: str | os.PathLike[str]) -> Path:
+    """Write a policy as the Hugging Face hub keeps models: its card is README.md, facts in front.
+
+    Raises
+    ------
+    FormatError
+        If there is no such model.
+    OptionError
+        If there is something at that place already.
+    """
+    files, target = read_model(model, "policy"), Path(folder)
+    meta = read_description(files, "policy")
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise OptionError(f"{target} is not an empty folder: choose another one")
+    card = files.folder / CARD
+    text = card.read_text(encoding="utf-8") if card.is_file() else f"# {target.name}\n"
+    write_model(target, "policy", files.weights, meta, text)
+    with atomic_write(target / "README.md") as stream:
+        stream.write(hub_card(target.name, meta, text))
+    return target
+
+
+def build(files: ModelFiles, device: str | torch.device) -> tuple[Network, dict[str, Any]]:
     """Return (policy in eval mode, description) from the files of a model."""
     meta = read_description(files, "policy")
     config = _section(NetworkConfig, meta, "network", files)
     _section(CandidateSpec, meta, "candidates", files)
-    policy = Policy(config)
+    policy = build_network(config)
     tensors = read_tensors(files, load_tensors)
     shapes = {name: tuple(value.shape) for name, value in policy.state_dict().items()}
     check_tensors(files, "policy", tensors, shapes)
@@ -110,7 +134,7 @@ def build(files: ModelFiles, device: str | torch.device) -> tuple[Policy, dict[s
     return policy, meta
 
 
-def _store_transposed(policy: Policy) -> None:
+def _store_transposed(policy: Network) -> None:
     """Lay the matrices out in the order in which a product reads them: same bits, less time."""
     for module in policy.modules():
         if isinstance(module, nn.Linear):

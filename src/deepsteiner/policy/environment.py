@@ -1,16 +1,8 @@
 """The game that the policy plays: add candidate points to a spanning tree, for many trees at once.
 
 Every instance of a batch starts and stops on its own; one that has stopped never changes again.
-The criteria are the paper's:
-
-    first_selection   stop after one added point
-    all_selection     stop after |S| - 2 added points, whatever they do to the length
-    first_increment   stop once an added point made the tree longer; that point stays (Algorithm 2
-                      counts it in the cost and the likelihood of a sampled tree)
-    inference         Algorithm 1: a point that would make the tree longer is not added and ends
-                      the instance, so the tree before the first increase comes back
-
-All of them add at most |S| - 2 points, so one or two terminals are finished from the start.
+When it stops is up to a criterion of `kit.criteria`. All of them add at most |S| - 2 points, so
+one or two terminals are finished from the start.
 """
 
 from __future__ import annotations
@@ -21,9 +13,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from ..core.errors import OptionError
 from .candidates import Candidates, candidates
-from .settings import CRITERIA, CandidateSpec, Criterion
+from .kit.criteria import Criterion
+from .kit.registries import CANDIDATE_SETS, CRITERIA
+from .settings import CandidateSpec
 from .spanning import insert, lookahead, spanning_tree
 
 # Sums of the same lengths in another order may differ by this many units of rounding.
@@ -97,8 +90,9 @@ class Environment:
     ----------
     spec : CandidateSpec
         The candidates of every step.
-    criterion : {"first_selection", "all_selection", "first_increment", "inference"}
-        When an instance stops.
+    criterion : str
+        When an instance stops: "first_selection", "all_selection", "first_increment", "inference"
+        or one of your own.
 
     Raises
     ------
@@ -117,17 +111,20 @@ class Environment:
     """
 
     spec: CandidateSpec = CandidateSpec()  # noqa: RUF009 - frozen
-    criterion: Criterion = "inference"
+    criterion: str = "inference"
 
     def __post_init__(self) -> None:
-        if self.criterion not in CRITERIA:
-            raise OptionError(
-                f"criterion must be one of {', '.join(CRITERIA)}, got {self.criterion!r}"
-            )
+        CRITERIA.find(self.criterion)
+
+    @property
+    def rule(self) -> Criterion:
+        """The criterion."""
+        rule: Criterion = CRITERIA[self.criterion]()
+        return rule
 
     def most_steps(self, size: int) -> int:
         """Return after how many steps all instances of at most `size` points have stopped."""
-        return min(size - 2, 1) if self.criterion == "first_selection" else size - 2
+        return min(size - 2, self.rule.most_steps(size))
 
     def reset(self, points: Tensor, count: Tensor | None = None) -> State:
         """Begin with terminals (B, n, 2), of which the first `count` (B,) of each row are real."""
@@ -160,7 +157,9 @@ class Environment:
         points, edges = state.points[:, : state.width], state.edges[:, : state.width - 1]
         found = candidates(points, state.visible, edges, self.spec)
         mask = found.mask & state.active[:, None]
-        return replace(found, mask=mask, full=state.full, dense=state.dense)
+        regular = CANDIDATE_SETS[self.spec.kind].regular
+        full, dense = state.full and regular, state.dense and regular
+        return replace(found, mask=mask, full=full, dense=dense)
 
     def lookahead(self, state: State, found: Candidates) -> Tensor:
         """Return (B, C): how much shorter each candidate would make the tree, -inf where none is.
@@ -182,12 +181,10 @@ class Environment:
         points, edges, weights = insert(state.points[:, :width], state.count, new)
         length = weights.sum(dim=1)
         longer = length > state.length * (1.0 + _ROUNDING * torch.finfo(length.dtype).eps)
-        moved = state.active & ~longer if self.criterion == "inference" else state.active
+        rule = self.rule
+        moved = state.active if rule.keeps_longer else state.active & ~longer
         going = state.active & (state.steps + moved < state.terminals - 2)
-        if self.criterion == "first_selection":
-            going = torch.zeros_like(going)
-        elif self.criterion != "all_selection":
-            going = going & ~longer
+        going = going & rule.goes_on(state.length, length, longer)
         choose = moved[:, None, None]
         return replace(
             state,
@@ -198,7 +195,7 @@ class Environment:
             length=torch.where(moved, length, state.length),
             active=going,
             width=width,
-            dense=state.dense and self.criterion == "all_selection",
+            dense=state.dense and rule.together,
         )
 
 

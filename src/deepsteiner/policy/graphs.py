@@ -41,7 +41,7 @@ def greedy(player: Player, state: State) -> State:
     with _lock:
         points = state.points
         shape = (points.device, points.dtype, *points.shape)
-        key = (id(player.policy), player.spec, player.precision, *shape)
+        key = (id(player.policy), player.spec, player.precision, player.criterion, *shape)
         recording = _recordings.pop(key, None)
         if recording is None:
             recording = Recording(player, state)

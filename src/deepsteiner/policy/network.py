@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from .candidates import Candidates, pair_ends
+from .kit.registries import DECODERS, NETWORKS
 from .settings import NetworkConfig
 from .training.group import SumOverProcesses
 
@@ -92,8 +93,11 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         offset = sums[:width] / number
         variance = (sums[width : 2 * width] / number - offset.square()).clamp(min=0.0)
         mean, unbiased = centre + offset, variance * number / (number - 1).clamp(min=1.0)
-        # No tokens, no news: all games of a batch may have ended before its last step.
-        news = (sums[-1:].detach() > 0).to(self.running_mean.dtype)
+        # No tokens, no news: all games of a batch may have ended before its last step. A variance
+        # of zero would then blow up what is left of them, layer by layer, to infinity.
+        some = sums[-1:].detach() > 0
+        variance = torch.where(some, variance, self.running_var.to(variance.dtype))
+        news = some.to(self.running_mean.dtype)
         self.num_batches_tracked += news[0].to(self.num_batches_tracked.dtype)
         for kept, value in ((self.running_mean, mean), (self.running_var, unbiased)):
             kept.lerp_(value.detach().to(kept.dtype), self.momentum * news)
@@ -167,7 +171,20 @@ class Encoder(nn.Module):
         return tokens
 
 
-class PaperDecoder(nn.Module):
+class Decoder(nn.Module):
+    """Turns embeddings into logits; derive from it and register the class in `DECODERS`.
+
+    `sees_all` says what the graph is: the mean over all tokens, or over the current points.
+    """
+
+    sees_all = False
+
+    def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
+        """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
+        raise NotImplementedError
+
+
+class PaperDecoder(Decoder):
     """Logits from one query (the graph) and one key per candidate, of a head's size."""
 
     def __init__(self, config: NetworkConfig) -> None:
@@ -183,8 +200,10 @@ class PaperDecoder(nn.Module):
         return torch.bmm(keys, query[:, :, None])[:, :, 0] * self.scale
 
 
-class ReleasedDecoder(nn.Module):
+class ReleasedDecoder(Decoder):
     """A glimpse (attention from the graph to the candidates), then clipped logits from it."""
+
+    sees_all = True
 
     def __init__(self, config: NetworkConfig, clip: float = CLIP) -> None:
         super().__init__()
@@ -213,18 +232,39 @@ class ReleasedDecoder(nn.Module):
         return seen
 
 
-class Policy(nn.Module):
-    """The distribution over candidates, given the current points."""
+class Network(nn.Module):
+    """What every policy network is; derive from it and register the class in `NETWORKS`."""
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
+
+    def forward(
+        self, points: Tensor, count: Tensor, candidates: Candidates, pause: Pause | None = None
+    ) -> Tensor:
+        """Return log-probabilities (B, C) of the candidates, -inf off `candidates.mask`.
+
+        `points` (B, M, 2) holds `count` points a row. `pause` may be called now and then.
+        """
+        raise NotImplementedError
+
+
+def build_network(config: NetworkConfig) -> Network:
+    """Return the network that a configuration names, with random weights."""
+    network: Network = NETWORKS[config.kind](config)
+    return network
+
+
+class Policy(Network):
+    """The distribution over candidates, given the current points."""
+
+    def __init__(self, config: NetworkConfig | None = None) -> None:
+        super().__init__(config)
         dim = self.config.dim
         self.embed = nn.Linear(2, dim)
         self.embed_edge = nn.Linear(4, dim) if self.config.inputs == "edge" else None
         self.encoder = Encoder(self.config)
-        paper = self.config.decoder == "paper"
-        self.decoder = PaperDecoder(self.config) if paper else ReleasedDecoder(self.config)
+        self.decoder: Decoder = DECODERS[self.config.decoder](self.config)
 
     def forward(
         self, points: Tensor, count: Tensor, candidates: Candidates, pause: Pause | None = None
@@ -244,10 +284,10 @@ class Policy(nn.Module):
         visible = None if candidates.full else _attendable(mask)
         tokens = self.encoder(tokens, View(self._counted(mask, candidates), visible, pause))
         nodes = tokens[:, size:]
-        if self.config.decoder == "paper":
-            graph = _mean(tokens[:, :size], real, candidates.full)
-        else:
+        if self.decoder.sees_all:
             graph = _mean(tokens, mask, candidates.full)
+        else:
+            graph = _mean(tokens[:, :size], real, candidates.full)
         hide = None if candidates.full else candidates.mask
         with _whole_precision(points):
             logits: Tensor = self.decoder(at_least_32(graph), at_least_32(nodes), hide)

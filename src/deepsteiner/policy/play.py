@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..core.device import Place
-from ..core.errors import PointsError
+from ..core.errors import OptionError, PointsError
 from ..core.models import ModelFiles, read_model
 from ..core.points import FloatArray
 from ..core.trees import tree_length
@@ -219,6 +219,8 @@ def _trace(game: _Game, start: State, added: Tensor, run: Run) -> list[dict[str,
         chosen = found.points[0, choice : choice + 1]
         nodes = np.concatenate((nodes, chosen.cpu().numpy()))
         length = tree_length(nodes, minimum_spanning_tree(nodes))
+        if number >= len(added) and game.player.criterion != "inference":
+            break  # the point that ended the game was kept
         records.append(
             {
                 "candidates": users(found.points[0]),
@@ -243,7 +245,13 @@ def _player(options: PlayOptions, device: Place) -> Player:
     precision = options.precision
     if precision == "auto":
         precision = "bfloat16" if device == "cuda" else "float32"
-    return Player(policy, candidate_spec(meta), precision, graphs=options.graphs)
+    if options.keep_worsening and (options.decode != "greedy" or options.augment):
+        raise OptionError(
+            "keep_worsening needs decode='greedy' without augment: one tree, as it is"
+        )
+    criterion = "first_increment" if options.keep_worsening else "inference"
+    spec = candidate_spec(meta)
+    return Player(policy, spec, precision, graphs=options.graphs, criterion=criterion)
 
 
 @lru_cache(maxsize=4)

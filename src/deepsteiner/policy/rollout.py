@@ -13,7 +13,7 @@ from .candidates import Candidates
 from .environment import Environment, State
 from .network import Pause
 from .sampling import autocast, choose
-from .settings import CandidateSpec, Criterion
+from .settings import CandidateSpec
 from .training.group import ALONE, Group
 from .training.instances import Padded
 
@@ -41,7 +41,7 @@ class Player:
     pause: Pause | None = None
     report: Report | None = None
     graphs: bool = False
-    criterion: Criterion = "inference"
+    criterion: str = "inference"
     fixed_shapes: bool = False
 
     @property
@@ -59,7 +59,7 @@ class Player:
         if state.image is not None:
             points = turned(points, state.image)
             found = replace(found, points=turned(found.points, state.image))
-        if self.fixed_shapes and self.criterion in ("first_increment", "inference"):
+        if self.fixed_shapes and not self.rules.rule.together:
             # Games end one by one, and all steps make their statistics in the same way.
             found = replace(found, unasked=True)
         with autocast(points.device, self.precision):
@@ -123,7 +123,7 @@ def turns(
         state = after
 
 
-def play(
+def rollout(
     player: Player, instances: Padded, draws: Tensor | None = None, group: Group = ALONE
 ) -> tuple[Tensor, Tensor]:
     """Return the final lengths (B,) and the log-likelihoods (B,) of the steps taken.

@@ -1,7 +1,9 @@
 """Train the network behind `neural` from files of proven shortest trees.
 
     deepsteiner generate mixture --labels --count 5000 --split train -O labels.npz
-    python -m deepsteiner.scoring.train labels.npz --out models/neural
+    deepsteiner train --labels labels.npz --out models/neural
+
+(or `python -m deepsteiner.scoring.train labels.npz --out models/neural`).
 
 The label of a full Steiner tree is whether it is part of the shortest tree. Trees are listed as
 the method lists them; a part with more terminals than the list goes to is left out.
@@ -14,7 +16,7 @@ import json
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ import torch
 from safetensors.torch import save as save_tensors
 from torch import nn
 
+from ..core.options import option
 from ..core.points import Array, Frame
 from ..io.model_folders import write_model
 from .device_network import numbered_through
@@ -40,10 +43,25 @@ STEP_TERMINALS = 800
 class Settings:
     """How long and how fast to train."""
 
-    epochs: int = 40
-    rounds: int = ROUNDS
-    rate: float = 6e-3
-    seed: int = 0
+    epochs: int = option(40, "how often every label is seen", minimum=1)
+    rounds: int = option(ROUNDS, "rounds of messages", minimum=1)
+    rate: float = option(6e-3, "the learning rate at its highest", minimum=0.0)
+    seed: int = option(0, "of the weights and of the order", minimum=0)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """What the network is judged by."""
+
+    path: str | None = option(None, "a label file of the validation split")
+
+
+@dataclass(frozen=True)
+class ScoresConfig:
+    """The tables of `deepsteiner train --labels`."""
+
+    scores: Settings = field(default_factory=Settings)
+    validation: Validation = field(default_factory=Validation)
 
 
 @dataclass(frozen=True)
@@ -214,23 +232,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--label-minutes", type=float, help="what the labels took, for the card")
     given = parser.parse_args(arguments)
     part = Part(tuple(given.without), given.most_points)
-    torch.set_num_threads(1)
     settings = Settings(given.epochs, given.rounds, given.rate, given.seed)
-    labels = [label for path in given.labels for label in part.of(path)]
+    words = sys.argv[1:] if arguments is None else arguments
+    command = f"python -m deepsteiner.scoring.train {' '.join(words)}"
+    made = {"command": command, "label_minutes": given.label_minutes}
+    config = ScoresConfig(settings, Validation(given.validation))
+    print(json.dumps(train_files(given.labels, config, given.out, made, part)))
+
+
+def train_files(
+    paths: Sequence[str],
+    config: ScoresConfig,
+    out: Path,
+    made: Mapping[str, Any],
+    part: Part | None = None,
+) -> dict[str, float]:
+    """Train on label files and write the model; return what validation says of it.
+
+    `made` says by which command, and what the labels took; both go into the description.
+    """
+    part, settings = part or Part(), config.scores
+    torch.set_num_threads(1)
+    labels = [label for path in paths for label in part.of(path)]
     lessons = lessons_of(labels)
     began = time.perf_counter()
     network = train(lessons, settings)
     minutes = (time.perf_counter() - began) / 60.0
-    held_out = [given.validation] if given.validation else []
-    words = sys.argv[1:] if arguments is None else arguments
+    held_out = [config.validation.path] if config.validation.path else []
     facts = {
         "features": FEATURES,
         "relations": RELATIONS,
         "width": WIDTH,
-        "command": f"python -m deepsteiner.scoring.train {' '.join(words)}",
-        "labels": [source_of(path) for path in given.labels],
-        "made": [line for path in (*given.labels, *held_out) for line in generation_of(path)],
-        "label_minutes": given.label_minutes,
+        "label_minutes": None,
+        **made,
+        "labels": [source_of(path) for path in paths],
+        "made": [line for path in (*paths, *held_out) for line in generation_of(path)],
         "instances": len(labels),
         "without": part.without,
         "most_points": max((len(label.points) for label in labels), default=0),
@@ -240,8 +276,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "validation": evaluate(network, lessons_of(load_labels(*held_out))) if held_out else {},
     }
     tensors = {name: value.detach().contiguous() for name, value in network.state_dict().items()}
-    write_model(given.out, "neural", save_tensors(tensors), facts, card_of(network, facts))
-    print(json.dumps(facts["validation"]))
+    write_model(out, "neural", save_tensors(tensors), facts, card_of(network, facts))
+    found: dict[str, float] = facts["validation"]
+    return found
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@ The model sees the instance in its training box, the unit square; Steiner points
 and the tree is the spanning tree of terminals and Steiner points, made anew in double precision.
 `policy.play` does the work, with torch; this module only describes it.
 
-Guarantee: never longer than the spanning tree. Time: a step is one pass of the network over all
-points and candidates, O(m^2) in their number m; there are at most n - 2 steps.
+Guarantee: never longer than the spanning tree, unless `keep_worsening`. Time: a step is one pass of
+the network over all points and candidates, O(m^2) in their number m; there are at most n - 2 steps.
 
 S. Wang, Y. Wang and G. Tong, "Deep-Steiner: Learning to Solve the Euclidean Steiner Tree Problem"
 (2022), arXiv:2209.09983.
@@ -23,7 +23,7 @@ BATCH_LIMIT = 64
 INFO = MethodInfo(
     name="policy",
     summary="a trained network adds points one by one (the paper's Deep-Steiner)",
-    guarantee="never longer than the spanning tree",
+    guarantee="never longer than the spanning tree, unless keep_worsening",
     options=describe(Options),
     needs=("torch",),
     devices=("cpu", "cuda"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ...core.errors import FormatError, OptionError
+from ...core.errors import FormatError, MissingDependencyError, OptionError
 from ...core.models import CARD, DESCRIPTIONS, Kind, kind_of, shipped_folder, shipped_models
 from ..reports import print_table
 
@@ -71,6 +72,30 @@ def show(
         raise OptionError(f"model {name!r} has no {CARD}; --json prints its {DESCRIPTIONS[kind]}")
 
 
+@models.command("export")
+def export(
+    name: Annotated[str, typer.Argument(help="A shipped policy, or the folder of one.")],
+    target: Annotated[Path, typer.Argument(help="A new folder, or a file that ends in .onnx.")],
+) -> None:
+    """Write a policy for use elsewhere: a folder for the Hugging Face hub, or an ONNX file.
+
+    \b
+    Examples:
+      deepsteiner models export mst-d1 mst-d1.onnx
+      deepsteiner models export runs/mine/model hub/mine
+    """
+    if find_spec("torch") is None:
+        raise MissingDependencyError("policies need torch: pip install 'deepsteiner[learn]'")
+    if target.suffix == ".onnx":
+        from ...policy.kit.onnx_export import export_onnx
+
+        print(export_onnx(name, target))
+        return
+    from ...policy.checkpoint import write_for_hub
+
+    print(write_for_hub(name, target))
+
+
 def _method(kind: Kind) -> str | None:
     """Return the method that takes models of a kind; a tour model is for trainings alone."""
     return None if kind == "tour" else kind
@@ -89,7 +114,7 @@ def _cells(kind: Kind, facts: dict[str, Any]) -> tuple[str, ...]:
     """Return the candidates, the network, the training data and the gap of a model, in words."""
     sizes = facts.get("network", {})
     parts = (str(sizes.get(part, "?")) for part in ("layers", "dim", "norm", "inputs"))
-    network = "{} x {}, {}, {}".format(*parts)
+    network = "{}x{} {} {}".format(*parts)
     if kind == "neural":
         network = f"{facts.get('rounds', '?')} rounds x {facts.get('width', '?')}"
         return "-", network, f"{facts.get('instances', '?')} trees", "-"

@@ -19,7 +19,8 @@ from typing import Any, Literal, TypeVar
 
 from ...core.errors import FormatError, OptionError
 from ...core.options import checked, option
-from ..settings import CandidateSpec, Criterion, NetworkConfig
+from ..kit.registries import CRITERIA, OBJECTIVES, load_module
+from ..settings import CandidateSpec, NetworkConfig
 
 SHIPPED = Path(__file__).parent / "configs"
 RUN_CONFIG = "config.json"
@@ -53,8 +54,8 @@ class ValidationConfig:
 class TrainConfig:
     """[train]: the loop that all objectives share."""
 
-    objective: Literal["reinforce", "distill"] = option("reinforce", "what is minimised")
-    criterion: Criterion = option("first_selection", "when a training rollout stops")
+    objective: str = option("reinforce", "what is minimised", choices=OBJECTIVES)
+    criterion: str = option("first_selection", "when a training rollout stops", choices=CRITERIA)
     batch: int = option(32, "instances of one step, over all processes", minimum=1)
     epochs: int = option(100, "epochs in all", minimum=1)
     minutes: float = option(
@@ -86,6 +87,9 @@ class ReinforceConfig:
     beta: float = option(0.8, "decay of the exponential baseline", minimum=0.0, maximum=1.0)
     alpha: float = option(0.05, "level of the one-sided paired t-test", minimum=0.0, maximum=1.0)
     instances: int = option(10_000, "instances of the t-test", minimum=2)
+    keep_worsening: bool = option(
+        False, "in first_increment, the baseline's trees keep their worsening point too, as printed"
+    )
     expectation: bool = option(
         False, "the mean over all candidates instead of one draw (first_selection alone)"
     )
@@ -103,6 +107,8 @@ class DistillConfig:
         minimum=0.0,
         maximum=1.0,
     )
+    lookahead: int = option(1, "steps that a candidate's worth looks ahead", minimum=1, maximum=2)
+    width: int = option(8, "candidates of a state that are looked at further", minimum=1)
     threshold: float = option(
         1e-5, "savings below this share of the length end an instance", minimum=0.0
     )
@@ -117,6 +123,15 @@ class TourConfig:
 
 
 @dataclass(frozen=True)
+class PluginConfig:
+    """[plugins]: Python files of yours that register parts; they are run before all else."""
+
+    modules: list[str] = field(
+        default_factory=list, metadata={**option(None, "paths, as seen from this file").metadata}
+    )
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """What every training needs to know."""
 
@@ -125,6 +140,7 @@ class RunConfig:
     network: NetworkConfig = field(default_factory=NetworkConfig)
     train: TrainConfig = field(default_factory=TrainConfig)
     reinforce: ReinforceConfig = field(default_factory=ReinforceConfig)
+    plugins: PluginConfig = field(default_factory=PluginConfig)
 
     def __post_init__(self) -> None:
         if self.train.batch > self.data.instances:
@@ -191,6 +207,7 @@ def load_run(folder: Path | str, overrides: Sequence[str] = (), root: type[T] = 
     if not path.is_file():
         raise FormatError(f"there is nothing to resume: {path} does not exist")
     tables = json.loads(path.read_text(encoding="utf-8"))
+    _load_plugins(tables, path.parent)
     return _built(_checked_tables(tables, root, f"{path}: "), overrides, root)
 
 
@@ -228,8 +245,19 @@ def _read(name: str, folder: Path, seen: tuple[Path, ...], root: type) -> Tables
     for parent in parents:
         _merge(tables, _read(parent, path.parent, (*seen, path), root))
     # Each file is checked by itself, so that an error names the file it is in.
+    _load_plugins(content, path.parent)
     _merge(tables, _checked_tables(content, root, f"{path}: "))
     return tables
+
+
+def _load_plugins(content: dict[str, Any], folder: Path) -> None:
+    """Run the files that register parts, and write down where they lie."""
+    table = content.get("plugins")
+    if not isinstance(table, dict) or not isinstance(table.get("modules"), list):
+        return  # absent, or refused when it is checked
+    table["modules"] = [str((folder / str(name)).resolve()) for name in table["modules"]]
+    for name in table["modules"]:
+        load_module(Path(name))
 
 
 def _find(name: str, folder: Path) -> Path:

@@ -6,6 +6,9 @@ policy's own choice, sampled or likeliest; where that would lengthen the tree al
 candidate shortens it, the best candidate is taken, so that later states are seen as well. A game
 ends where no candidate saves more than a threshold. All states of one depth have the same number
 of points, so nothing is padded.
+
+With `lookahead = 2` the worth of a state's `width` best candidates is their saving and the best
+saving after them, and targets are made of that.
 """
 
 from __future__ import annotations
@@ -16,9 +19,10 @@ import torch
 from torch import Tensor
 
 from ..candidates import Candidates
-from ..environment import State
-from ..network import Policy
+from ..environment import Environment, State
+from ..network import Network
 from ..sampling import choose
+from ..settings import CandidateSpec
 from .instances import Padded
 from .steiner import Steiner
 from .trainer import Objective
@@ -27,7 +31,7 @@ from .trainer import Objective
 class Distill(Objective):
     """The mean divergence of the policy from the lookahead's targets over visited states."""
 
-    policy: Policy
+    policy: Network
 
     def __init__(self, problem: Steiner) -> None:
         super().__init__(problem)
@@ -50,13 +54,14 @@ class Distill(Objective):
             if not self._anyone_plays(saving):
                 break
             log_probs = self.player.score(state, found)[playing].to(saving.dtype)
-            best, teacher = saving.max(dim=1)
-            losses.append(divergence(log_probs, saving, best, self.config.temperature).sum())
+            worth = self._worth(state, found, saving, playing)
+            best, teacher = worth.max(dim=1)
+            losses.append(divergence(log_probs, worth, best, self.config.temperature).sum())
             sampled = choose(log_probs.detach(), draws[playing, 1 + depth])
             explores = draws[playing, 0] < self.config.explore
             choice = torch.where(explores, sampled, choose(log_probs.detach(), None))
             gained = saving.gather(1, choice[:, None])[:, 0]
-            captured.append((gained.clamp(min=0.0) / best).sum())
+            captured.append((gained.clamp(min=0.0) / saving.amax(dim=1)).sum())
             states += len(saving)
             if depth + 1 < deepest:
                 choices = choice.new_zeros(len(draws))
@@ -85,6 +90,17 @@ class Distill(Objective):
         some = replace(found.take(rows), dense=found.full)
         return state.take(rows), some, saving[rows], draws[rows], slice(None)
 
+    @torch.no_grad()
+    def _worth(
+        self, state: State, found: Candidates, saving: Tensor, playing: Tensor | slice
+    ) -> Tensor:
+        """Return what every candidate of the playing rows is worth."""
+        if self.config.lookahead == 1:
+            return saving
+        if isinstance(playing, Tensor):
+            state, found = state.take(playing), found.take(playing)
+        return two_steps(self.player.spec, state, found, saving, self.config.width)
+
     @property
     def _together(self) -> bool:
         """Whether the processes share batch statistics, and so must take the same steps."""
@@ -109,6 +125,23 @@ class Distill(Objective):
             "states_per_instance": number / len(instances),
         }
         return torch.stack(losses).sum() / mean_number
+
+
+def two_steps(
+    spec: CandidateSpec, state: State, found: Candidates, saving: Tensor, width: int
+) -> Tensor:
+    """Return (B, C): savings, those of the `width` best with the best saving after them added.
+
+    A candidate that saves nothing stays as it is: Algorithm 1 would stop there.
+    """
+    rules = Environment(spec, "all_selection")
+    width = min(width, saving.shape[1])
+    first, chosen = saving.topk(width, dim=1)
+    rows = torch.arange(len(saving), device=saving.device).repeat_interleave(width)
+    after = rules.step(state.take(rows), chosen.reshape(-1), found.take(rows))
+    second = rules.lookahead(after, rules.candidates(after)).amax(dim=1).view_as(first)
+    worth = first + second.clamp(min=0.0)
+    return saving.scatter(1, chosen, torch.where(first > 0, worth, first))
 
 
 def divergence(log_probs: Tensor, saving: Tensor, best: Tensor, temperature: float) -> Tensor:

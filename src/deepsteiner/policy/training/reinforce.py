@@ -162,6 +162,13 @@ class FirstStepExpectation(Reinforce):
         """Do nothing: this loss does not need the baseline's costs."""
 
 
+def reinforce(problem: Problem) -> Reinforce:
+    """Return the objective by a draw, or in expectation where the configuration says so."""
+    if isinstance(problem, Steiner) and problem.config.reinforce.expectation:
+        return FirstStepExpectation(problem)
+    return Reinforce(problem)
+
+
 def one_sided_p(difference: Tensor) -> float:
     """Return the p-value of "the mean difference is negative" of a paired t-test.
 

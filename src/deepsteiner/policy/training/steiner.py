@@ -19,9 +19,9 @@ from ...io.model_folders import read_tensors
 from .. import checkpoint
 from ..cards import policy_card
 from ..decoding import greedy
-from ..network import Policy
-from ..rollout import Player, play
-from ..settings import Criterion
+from ..kit.registries import CRITERIA
+from ..network import Network, build_network
+from ..rollout import Player, rollout
 from .config import Config
 from .group import Place
 from .instances import Padded
@@ -45,7 +45,7 @@ class Steiner(Problem):
     """
 
     config: Config
-    model: Policy
+    model: Network
 
     def __init__(self, config: Config, place: Place, optima: Optima | None = None) -> None:
         super().__init__(config, config.data, place)
@@ -60,9 +60,9 @@ class Steiner(Problem):
         start = rules.reset(self.held_out.points, self.held_out.count)
         self._spanning = start.length.double().cpu().numpy()
 
-    def build(self) -> Policy:
+    def build(self) -> Network:
         """Return a policy with random weights, or with what fits of the model to start from."""
-        policy, model = Policy(self.config.network), self.config.train.start
+        policy, model = build_network(self.config.network), self.config.train.start
         self.meta["start"] = None
         if model is None:
             return policy
@@ -77,7 +77,7 @@ class Steiner(Problem):
             self.meta["instances_before"] = int(seen + facts.get("instances_before", 0))
         return policy
 
-    def player(self, model: nn.Module, criterion: Criterion) -> Player:
+    def player(self, model: nn.Module, criterion: str) -> Player:
         """Return a model that plays the games of a criterion, at the precision of training."""
         return Player(model, self.spec, self.precision, criterion=criterion)
 
@@ -85,20 +85,22 @@ class Steiner(Problem):
         """Sample one tree of each instance under the training criterion."""
         player = self.player(model, self.config.train.criterion)
         player = replace(player, fixed_shapes=self.config.train.graphs)
-        return play(player, instances, draws, self.stream.group)
+        return rollout(player, instances, draws, self.stream.group)
 
     def greedy_costs(self, model: nn.Module, instances: Padded) -> Tensor:
         """Return the lengths of likeliest trees under the training criterion.
 
-        For `first_increment` these are Algorithm 1's, without the point that ends the game.
+        For `first_increment` these are Algorithm 1's, without the point that ends the game, unless
+        `reinforce.keep_worsening` asks for that point as well.
         """
-        rule = self.config.train.criterion
-        player = self.player(model, "inference" if rule == "first_increment" else rule)
-        return play(player, instances)[0]
+        name = self.config.train.criterion
+        own = None if self.config.reinforce.keep_worsening else CRITERIA[name].baseline
+        player = self.player(model, own or name)
+        return rollout(player, instances)[0]
 
     def lengths(self, model: nn.Module, instances: Padded, precision: str) -> Tensor:
         """Return the lengths of Algorithm 1's trees."""
-        return play(Player(model, self.spec, precision), instances)[0]
+        return rollout(Player(model, self.spec, precision), instances)[0]
 
     def summary(self, lengths: FloatArray) -> dict[str, float]:
         """Return the mean length, and the mean saving and gap in percent."""
@@ -112,7 +114,7 @@ class Steiner(Problem):
 
     def write(self, folder: Path, model: nn.Module, facts: dict[str, Any]) -> None:
         """Write a policy."""
-        assert isinstance(model, Policy)
+        assert isinstance(model, Network)
         meta = {**self.meta, **facts}
         card = policy_card(folder.resolve().parent.name, meta)
         checkpoint.save(folder, model, self.spec, meta, card=card)

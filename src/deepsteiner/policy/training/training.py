@@ -17,11 +17,11 @@ import torch
 from ...core.errors import OptionError
 from ...io.atomic import atomic_write
 from ..device import resolve
+from ..kit.registries import OBJECTIVES
 from ..tours.problem import Tours
 from .config import RUN_CONFIG, Config, PretrainConfig, RunConfig
-from .distill import Distill
 from .group import Place, join, leave, local_device
-from .reinforce import FirstStepExpectation, Reinforce
+from .reinforce import Reinforce
 from .runlog import RunLog
 from .state import NAME as STATE_NAME
 from .steiner import Optima, Steiner
@@ -112,18 +112,11 @@ def new_trainer(config: RunConfig, place: Place, optima: Optima | None = None) -
         return Trainer(Reinforce(Tours(config, place)), place.folder)
     assert isinstance(config, Config)
     problem = Steiner(config, place, optima)
-    objective = _objective(problem)
+    objective: Objective = OBJECTIVES[config.train.objective](problem)
     if config.train.compile:
-        problem.model.encoder.compile(dynamic=True)  # not its copies: a baseline is not trained
+        # Not its copies: a baseline is not trained.
+        getattr(problem.model, "encoder", problem.model).compile(dynamic=True)
     return Trainer(objective, place.folder)
-
-
-def _objective(problem: Steiner) -> Objective:
-    if problem.config.train.objective == "distill":
-        return Distill(problem)
-    if problem.config.reinforce.expectation:
-        return FirstStepExpectation(problem)
-    return Reinforce(problem)
 
 
 def open_place(folder: Path | str, device: str = "auto", resume: bool = False) -> Place:

@@ -1,0 +1,67 @@
+"""Put one model of each cell of the printed recipe beside the shipped ones, with its card.
+
+    python -m benchmarks.reproduction.ship runs/printed
+
+Of several seeds the one with the smallest gap on validation instances is taken. The weights are
+those that `measure.py` measured, byte for byte; the card says what it found on the test set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from deepsteiner.core.models import SHIPPED
+from deepsteiner.io.model_folders import write_model
+
+from .report import STORED, select
+
+COMMAND = "python -m benchmarks.reproduction.train --plan printed --out runs/printed"
+
+
+def chosen(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return the row of each cell, by the name of its model; only runs that are finished."""
+    found = {}
+    for kind in ("mst", "knn", "grid"):
+        for data in ("d1", "d2", "d3"):
+            own = select(rows, kind=kind, data=data, criterion="first-selection", planned=100)
+            finished = [row for row in own if row["epochs"] == row["planned"]]
+            if finished:
+                best = min(finished, key=lambda row: row["curve"][-1][1])
+                found[f"paper-{kind}-{data}"] = best | {"seeds": len(finished)}
+    return found
+
+
+def card_of(name: str, row: dict[str, Any], text: str, command: str) -> str:
+    """Return the run's card under the model's name, with its figures on the test set."""
+    lines = text.replace(command, COMMAND).splitlines()
+    gaps = [row["gaps"][f"{row['data']}_{reading}"] for reading in ("stopped", "kept")]
+    stopped, kept = (f"{mean:.3f} ± {error:.3f} %" for mean, error, _ in gaps)
+    one = f"the best on validation instances of {row['seeds']} seeds"
+    measured = (
+        f"On {gaps[0][2]:,} test instances, with these 16-bit weights: {stopped}; {kept} with the "
+        f"point that lengthens the tree kept, as Algorithm 1 is printed. The recipe as printed, "
+        f"{one if row['seeds'] > 1 else 'one seed'}.\n"
+    )
+    limits = next(k for k, line in enumerate(lines) if line.startswith("Limits:"))
+    return "\n".join([f"# {name}", *lines[1:limits], measured, *lines[limits:]]) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="of the runs")
+    folder: Path = parser.parse_args().folder
+    for name, row in chosen(json.loads(STORED.read_text())).items():
+        model = folder / row["name"] / "model"
+        facts = json.loads((model / "config.json").read_text())
+        card = card_of(name, row, (model / "card.md").read_text(), facts["command"])
+        facts |= {"command": COMMAND, "seeds_tried": row["seeds"], "test": row["gaps"]}
+        weights = (model / "weights.safetensors").read_bytes()
+        write_model(SHIPPED / name, "policy", weights, facts, card)
+        print(name, row["name"], row["weights"])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""A kit for new ideas: registries of all parts of a policy, and doors to other libraries."""

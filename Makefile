@@ -36,7 +36,7 @@ bench-quick: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,serve,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[geo,learn,serve,dask,ray,parquet,dev]'
 	touch $@
 
 # The playground's tests drive a real browser; where none can be had they are skipped and say so.

@@ -4,11 +4,13 @@
     python benchmarks/fleet.py throughput --scale 1         # 100,000 of n = 20, 2,000 of n = 200
     python benchmarks/fleet.py engines --engines dask:2 ray:2
     python benchmarks/fleet.py stream --count 1000000
+    python benchmarks/fleet.py tiles --points 10000000 --tile 500000
 
 `throughput` compares workers=1 with two processes; `engines` compares each engine with workers=2;
 both take turns and print the median of the ratios, so that a busy machine disturbs them less.
 `stream` sends lines through the command line, ends it in the middle with SIGKILL, resumes, compares
-with a run in one go, and prints the largest resident memory of the command.
+with a run in one go, and prints the largest resident memory of the command. `tiles` compares the
+saving over the spanning tree with that of one piece, and prints the memory of all processes.
 """
 
 from __future__ import annotations
@@ -48,6 +50,10 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--engines", nargs="*", default=["processes:2", "dask:2"])
     parser.add_argument("--count", type=int, default=20_000, help="instances of the stream")
+    parser.add_argument("--points", type=int, default=100_000, help="points of the huge instance")
+    parser.add_argument("--tile", type=int, nargs="*", default=[12_500, 25_000, 50_000])
+    parser.add_argument("--effort", default="fast", help="of `neural`, in tiles")
+    parser.add_argument("--no-whole", dest="whole", action="store_false", help="only tiles")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 
@@ -148,7 +154,60 @@ def same(one: Path, two: Path) -> bool:
     return True
 
 
-PARTS = {"throughput": throughput, "engines": engines, "stream": stream}
+def tiles(given) -> None:
+    """Compare tiles with one piece; every run is a process of its own, whose memory is measured."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "p.npy", np.random.default_rng(given.seed).random((given.points, 2)))
+        for tile in given.tile:
+            code = TILES.format(
+                folder=folder, tile=tile, workers=given.workers, effort=given.effort
+            )
+            rows.append([given.points, tile, *measured(code)])
+        if given.whole:
+            code = WHOLE.format(folder=folder, workers=given.workers, effort=given.effort)
+            rows.append([given.points, "one piece", *measured(code)])
+    print_table(["points", "tile", "saving, %", "s", "peak, MB", "largest worker, MB"], rows)
+
+
+TILES = """
+import numpy as np, resource
+from deepsteiner.fleet.tiles.solve import solve_tiles
+from deepsteiner.fleet.engines import open_engine
+if __name__ == "__main__":
+    with open_engine("processes:{workers}") as engine:
+        tree = solve_tiles("{folder}/p.npy", "{folder}/t{tile}", "neural", tile={tile},
+                           effort="{effort}", executor=engine.executor)
+    print(100 * tree.saving)
+"""
+WHOLE = """
+import numpy as np, deepsteiner as ds
+points = np.load("{folder}/p.npy")
+tree = ds.solve(points, "neural", effort="{effort}", threads={workers})
+print(100 * (1 - tree.length / ds.solve(points, "mst").length))
+"""
+
+
+def measured(code: str) -> list[str]:
+    """Run code that prints its saving; return that, its seconds, and memory of it and its workers.
+
+    The children's peak is that of the largest of them.
+    """
+    tail = (
+        "import resource\n"
+        "own, of_children = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN\n"
+        "print(*(resource.getrusage(who).ru_maxrss / 1000 for who in (own, of_children)))\n"
+    )
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code + tail], capture_output=True, text=True, check=True
+    )
+    seconds = time.perf_counter() - started
+    saving, own, children = done.stdout.split()
+    return [f"{float(saving):.4f}", f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
+
+
+PARTS = {"throughput": throughput, "engines": engines, "stream": stream, "tiles": tiles}
 
 if __name__ == "__main__":
     main()

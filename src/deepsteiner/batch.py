@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Executor
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +24,6 @@ from .run.monitor import Monitor, ProgressCallback
 from .run.parts import Part, all_rows, join, part_of_batch, part_of_solutions, part_of_unsolved
 from .run.processes import LostError, Processes
 from .run.threads import Lanes, use_threads
-
-if TYPE_CHECKING:
-    from concurrent.futures import Executor
 
 # How long a chunk of a batch kernel should take: short enough for progress reports and stops, but
 # longer if nobody listens, since what happens between chunks keeps only one thread busy.

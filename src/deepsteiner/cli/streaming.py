@@ -32,6 +32,39 @@ class Request:
     max_edge: float | None = None
 
 
+@dataclass(frozen=True)
+class TilesRequest:
+    """One huge instance: its file, the folder for the tree, points to a tile, and the method."""
+
+    files: list[str]
+    output: str | None
+    tile: int
+    method: str
+
+
+def solve_in_tiles(
+    request: TilesRequest, options: dict[str, Any], workers: int, executor: Any, watch: Watch
+) -> str:
+    """Solve one huge instance in tiles; return the report, which is empty after a stop."""
+    from ..fleet.tiles.solve import StoppedError, solve_tiles
+
+    if len(request.files) != 1 or request.output in (None, "-"):
+        raise OptionError("--tiles reads one .npy or .parquet file, and -O names a new folder")
+    crew = {"workers": workers, "executor": executor, "on_progress": watch}
+    try:
+        tree = solve_tiles(
+            request.files[0], str(request.output), request.method, tile=request.tile,
+            **crew, **options,
+        )  # fmt: skip
+    except StoppedError as error:
+        say(str(error))
+        return ""
+    return (
+        f"{tree.folder}: {tree.points:,} points, {tree.steiner:,} Steiner points, length "
+        f"{tree.length:.9g}, {100 * tree.saving:.3f} % shorter than the spanning tree"
+    )
+
+
 @dataclass
 class Tally:
     """What a stream came to."""
@@ -105,9 +138,9 @@ def stream_source(
 
 
 def refuse_for_streams(
-    crs: str | None, project_to: str | None, trace: bool, without_terminals: bool
+    what: str, crs: str | None, project_to: str | None, trace: bool, without_terminals: bool
 ) -> None:
-    """Say which option a stream does not have."""
+    """Say which option does not go with a stream, or with tiles."""
     given = {
         "--crs": crs,
         "--project-to": project_to,
@@ -116,7 +149,7 @@ def refuse_for_streams(
     }
     for name, value in given.items():
         if value:
-            raise OptionError(f"a stream has no {name}; solve without --stream and --resume")
+            raise OptionError(f"{what} goes without {name}")
 
 
 def check_output(output: str | None, as_json: bool) -> str:

@@ -15,10 +15,12 @@ from ..inputs import Instance, instances_from_dataset, instances_from_files, met
 from ..solving import Solved, finished, prepare
 from ..streaming import (
     Request,
+    TilesRequest,
     check_output,
     engine_of,
     is_stream,
     refuse_for_streams,
+    solve_in_tiles,
     solve_to_writer,
     stream_source,
 )
@@ -104,6 +106,13 @@ def solve(
     without_terminals: Annotated[
         bool, _output("--without-terminals", help="Of json: a hash in place of the points.")
     ] = False,
+    tiles: Annotated[
+        int | None,
+        _input(
+            metavar="POINTS",
+            help="One huge npy or Parquet file, in tiles of so many; -O names a new folder.",
+        ),
+    ] = None,
     stream: Annotated[
         bool,
         _input(
@@ -141,9 +150,18 @@ def solve(
         raise OptionError("give either --workers or --engine, which has workers of its own")
     method = "exact" if prove and method == "auto" else method
     options = method_options(method, option or [])
+    if tiles is not None:
+        refuse_for_streams("--tiles", crs, project_to, trace, without_terminals)
+        given = TilesRequest(files or [], output, tiles, "neural" if method == "auto" else method)
+        with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as w:
+            words = solve_in_tiles(given, options, workers, executor, w)
+        if words and not quiet:
+            print(words)
+        _finish(w, False, 0, 0)
+        return
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     if is_stream(files or [], output, stream or resume):
-        refuse_for_streams(crs, project_to, trace, without_terminals)
+        refuse_for_streams("a stream", crs, project_to, trace, without_terminals)
         name, source = stream_source(files, dataset, dataset_file, count, split, seed, n)
         request = Request(name, source, check_output(output, as_json), resume, max_edge)
         call = {"method": method, "options": options, "common": common}

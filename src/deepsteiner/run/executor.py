@@ -9,11 +9,8 @@ from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from .processes import Child, Reply
+from .processes import MOST_FALSE_STARTS, Child, Reply
 from .watch import THREAD_NAME
-
-# So many processes may die in a row before one of them served: the next would die too.
-MOST_FALSE_STARTS = 3
 
 
 class WorkerLostError(Exception):

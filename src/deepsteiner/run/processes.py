@@ -27,6 +27,8 @@ POLL_SECONDS = 0.05
 # over would take as long again. One with longer items has none: they might wait behind one that
 # takes very long while somebody else has nothing to do.
 STORE_SECONDS, MOST_IN_STORE = 0.02, 50
+# So many processes may die in a row before one of them is ready: the next would die too.
+MOST_FALSE_STARTS = 3
 # How long processes that are told to stop have to hand over what they found.
 STOP_SECONDS = 1.0
 SIGNALS = [
@@ -72,6 +74,7 @@ class Processes:
         self._tries = tries
         self._deaths: Counter[int] = Counter()
         self._stopping = False
+        self._false_starts = 0
         try:
             for _ in range(count):
                 self._start()
@@ -136,6 +139,7 @@ class Processes:
             return None
         if reply == "ready":
             child.ready = True
+            self._false_starts = 0
             return None
         index = child.items.popleft() if child.items else None
         if reply == "result" and index is not None:
@@ -160,7 +164,8 @@ class Processes:
             child.items.clear()
             return None
         how = child.how_it_ended()
-        if not was_ready:
+        self._false_starts += not was_ready
+        if self._false_starts >= MOST_FALSE_STARTS:
             return LostError(None, how)
         waiting.extendleft(reversed(child.items))  # what it had in store
         self._children.remove(child)

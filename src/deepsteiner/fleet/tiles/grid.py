@@ -107,6 +107,13 @@ class Tiling:
         places = hilbert(columns, rows, self.cells.bits).reshape(side, side)
         return places, self.tile_of_cell[places]
 
+    @cached_property
+    def _boxes(self) -> list[tuple[slice, slice]]:
+        """The columns and rows between which each tile lies."""
+        from scipy.ndimage import find_objects
+
+        return list(find_objects(self._map[1] + 1))
+
     def strip(self, tile: int, width: int) -> IntArray:
         """Return where a tile meets later ones, as runs (first, last) of the sorted points.
 
@@ -114,11 +121,7 @@ class Tiling:
         within that of its own. Any two cells of two tiles that are so near share a strip.
         """
         places, tiles = self._map
-        columns, rows = np.nonzero(tiles == tile)
-        box = tuple(
-            slice(max(0, int(one.min()) - width), int(one.max()) + width + 1)
-            for one in (columns, rows)
-        )
+        box = tuple(slice(max(0, one.start - width), one.stop + width) for one in self._boxes[tile])
         own, later = tiles[box] == tile, tiles[box] > tile
         chosen = (own & _grown(later, width)) | (later & _grown(own, width))
         return self._runs(places[box][chosen])

@@ -203,6 +203,20 @@ def write_parquet(file, points, geo):
     parquet.write_table(table, file, row_group_size=500)
 
 
+def test_a_stop_leaves_no_tree(tmp_path):
+    points = spread("uniform", 1500)
+    phases = []
+
+    def stop(progress):
+        phases.append(progress.phase)
+        return progress.phase != "tiles"
+
+    given = {"tile": 300, "on_progress": stop, **FAST}
+    assert solve_tiles(points, str(tmp_path / "tree"), **given) is None
+    assert phases.index("spanning trees") < phases.index("strips") < phases.index("tiles")
+    assert list((tmp_path / "tree").iterdir()) == []
+
+
 # --- the check -----------------------------------------------------------------------------------
 
 

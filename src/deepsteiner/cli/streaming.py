@@ -46,18 +46,16 @@ def solve_in_tiles(
     request: TilesRequest, options: dict[str, Any], workers: int, executor: Any, watch: Watch
 ) -> str:
     """Solve one huge instance in tiles; return the report, which is empty after a stop."""
-    from ..fleet.tiles.solve import StoppedError, solve_tiles
+    from ..fleet.tiles.solve import solve_tiles
 
     if len(request.files) != 1 or request.output in (None, "-"):
         raise OptionError("--tiles reads one .npy or .parquet file, and -O names a new folder")
     crew = {"workers": workers, "executor": executor, "on_progress": watch}
-    try:
-        tree = solve_tiles(
-            request.files[0], str(request.output), request.method, tile=request.tile,
-            **crew, **options,
-        )  # fmt: skip
-    except StoppedError as error:
-        say(str(error))
+    tree = solve_tiles(
+        request.files[0], str(request.output), request.method, tile=request.tile, **crew, **options
+    )
+    if tree is None:
+        say("stopped before there was a tree, so nothing is written")
         return ""
     return (
         f"{tree.folder}: {tree.points:,} points, {tree.steiner:,} Steiner points, length "

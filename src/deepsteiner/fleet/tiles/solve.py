@@ -28,6 +28,7 @@ from ...core.scalars import as_whole
 from ...registry import get_method
 from ...run.executor import HereExecutor, ProcessExecutor
 from ...run.monitor import Monitor, ProgressCallback
+from ...run.watch import Stopped
 from ..crew import AHEAD, POLL_SECONDS, TRIES, width_of
 from .grid import Tiling, cells_for, hilbert_order
 from .sources import mapped_points
@@ -51,10 +52,6 @@ SEAM_CELLS = 3
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
-class StoppedError(DeepSteinerError):
-    """The solve was stopped before there was a tree."""
-
-
 def solve_tiles(
     points: Any,
     folder: str,
@@ -65,7 +62,7 @@ def solve_tiles(
     executor: Executor | None = None,
     on_progress: ProgressCallback | None = None,
     **options: Any,
-) -> PartedTree:
+) -> PartedTree | None:
     """Solve one huge instance in tiles and write its tree as a folder of parts.
 
     Parameters
@@ -89,7 +86,7 @@ def solve_tiles(
 
     Returns
     -------
-    PartedTree
+    PartedTree, or None where it was stopped
         Lengths and counts; `iter_parts` has the arrays. The tree is checked first.
 
     Raises
@@ -120,6 +117,8 @@ def solve_tiles(
             found = mapped_points(points, work)
             job = _Tiles(found, place, Search(str(work), method, options, len(found)), size)
             return job.run(_Hands(executor, Monitor(None, on_progress)))
+    except Stopped:
+        return None
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
@@ -156,7 +155,7 @@ class _Hands:
             if not self.monitor.report(phase, done, total):
                 for future in running:
                     future.cancel()
-                raise StoppedError("stopped before there was a tree")
+                raise Stopped
 
     def _begin(self, running: dict[Future[Any], Any], number: int, call: Call, tries: int) -> None:
         running[self._executor.submit(call[0], *call[1])] = number, call, tries

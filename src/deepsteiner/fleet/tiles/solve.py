@@ -76,7 +76,7 @@ def solve_tiles(
     method
         A method for large instances: "neural" or "local".
     tile
-        About how many points a tile has. A worker needs some 1.5 kB for each.
+        About how many points a tile has, on which the memory of a worker depends.
     workers, executor
         As in `solve_many`.
     on_progress

@@ -44,12 +44,12 @@ $(VENV)/.demo: pyproject.toml
 	touch $@
 
 $(VENV)/.installed: $(VENV)/.demo
-	$(PIP) -e '.[geo,learn,serve,dev]'
+	$(PIP) -e '.[geo,learn,serve,dask,parquet,dev]'
 	touch $@
 
-# The libraries that the research kit has doors to.
+# The libraries that the research kit has doors to, and Ray.
 $(VENV)/.research: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[research]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[research,ray]'
 	touch $@
 
 # The playground's tests drive a real browser; where none can be had they are skipped and say so.

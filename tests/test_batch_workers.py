@@ -238,12 +238,22 @@ def test_a_worker_that_dies_is_one_sentence_and_what_is_finished_is_kept(monkeyp
         ds.solve_many(batch, "greedy", workers=2)
     assert str(caught.value).count("\n") == 0
     finished = caught.value.finished
-    before = {*range(13), 20} - finished.keys()
-    assert len(before) <= 1  # at which the other worker was
-    assert 13 not in finished
-    assert f"{len(finished)} of 21" in str(caught.value)
+    assert set(finished) == set(range(21)) - {13}
+    assert list(caught.value.failed) == [13]
+    assert "20 of 21" in str(caught.value)
     for row, solution in finished.items():
         assert solution.length == ds.solve(batch[row], "greedy").length
+
+
+def test_a_worker_that_dies_once_costs_nothing(monkeypatch, tmp_path):
+    batch = ragged(range(90, 70, -1))
+    expected = ds.solve_many(batch, "greedy")
+    monkeypatch.setattr(batch_module, "_solve_row", worker_items.solve_or_die_once)
+    monkeypatch.setenv("VICTIM", "4")
+    monkeypatch.setenv("MEETING", str(tmp_path))
+    solved = ds.solve_many(batch, "greedy", workers=2)
+    assert [file.name for file in tmp_path.iterdir()] == ["died"]
+    assert same_trees(solved, expected)
 
 
 def test_bad_instances_are_named_by_worker_processes_too():

@@ -26,7 +26,7 @@ LAYERS = [
     ["scoring"],
     ["policy"],
     ["solvers"],
-    ["registry", "api", "batch", "refinement", "warmup"],
+    ["registry", "api", "batch", "refinement", "warmup", "fleet"],
     ["benchmark"],
     ["cli", "server", "__main__"],
 ]

@@ -126,3 +126,12 @@ def solve_until_victim(item: Any, given: tuple[str, dict[str, Any]], go_on: Any)
     if item[0] == int(os.environ["VICTIM"]):
         os.kill(os.getpid(), signal.SIGKILL)
     return really_solve_row(item, given, go_on)
+
+
+def solve_or_die_once(item: Any, given: tuple[str, dict[str, Any]], go_on: Any) -> Any:
+    """Solve; the first process at the row that VICTIM names is killed."""
+    mark = Path(os.environ["MEETING"]) / "died"
+    if item[0] == int(os.environ["VICTIM"]) and not mark.exists():
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return really_solve_row(item, given, go_on)

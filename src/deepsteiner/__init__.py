@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .core.errors import DeepSteinerError as DeepSteinerError
     from .core.solution import Solution as Solution
     from .core.solutions import Solutions as Solutions
+    from .fleet.stream import solve_stream as solve_stream
     from .io import load_instances as load_instances
     from .io import load_points as load_points
     from .io import save_points as save_points
@@ -37,6 +38,7 @@ _LAZY = {
     "save_points": "io",
     "solve": "api",
     "solve_many": "batch",
+    "solve_stream": "fleet.stream",
 }
 _MODULES = ("datasets", "errors")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,8 @@ _FIRST_CHUNK, _LARGEST_CHUNK = 16, 65_536
 _CUDA_CHUNK = 8192
 # About what it takes to start a worker process; until then this one solves small instances itself.
 _START_SECONDS = 0.5
+# How often an instance is tried at which a worker process dies.
+TRIES = 2
 
 
 def solve_many(
@@ -38,6 +41,7 @@ def solve_many(
     method: str = "auto",
     *,
     workers: int = 1,
+    executor: Executor | None = None,
     device: Device = "cpu",
     time_limit: float | None = None,
     seed: int = 0,
@@ -54,6 +58,10 @@ def solve_many(
     workers
         The number of threads (for batch kernels) or of processes (for instances that are solved
         one by one). It does not change the trees.
+    executor
+        Any `concurrent.futures.Executor` to solve on in place of `workers`: processes, a cluster
+        of Dask (`Client.get_executor()`) or Ray (`deepsteiner.fleet.ray.RayExecutor()`), MPI,
+        loky. It does not change the trees either, and it is left running.
     time_limit
         Seconds per instance.
     on_progress
@@ -70,8 +78,8 @@ def solve_many(
     Raises
     ------
     WorkerError
-        If a worker process dies. The error names its instance, and `finished` holds the trees
-        that were there by then.
+        If a worker dies at an instance, on every try. The error is raised once the others are
+        solved; `failed` names those that are not, and `finished` holds the trees of the others.
     PointsError, UnknownMethodError, OptionError, MissingDependencyError
         As in `solve`; an error about one instance names it.
 
@@ -83,7 +91,14 @@ def solve_many(
 
     """
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
-    job = Job(batch, method, options, common, workers, on_progress)
+    if executor is None:
+        job = Job(batch, method, options, common, workers, on_progress)
+    else:
+        from .fleet.job import FleetJob
+
+        if workers != 1:
+            raise OptionError("give either workers or executor, which has workers of its own")
+        job = FleetJob(batch, method, options, common, executor, on_progress)
     try:
         job.run()
     except WorkerError as error:
@@ -96,7 +111,8 @@ def solve_many(
 class Job:
     """A batch being solved; what is finished can be had at any time, whatever ended `run`.
 
-    `common` are the arguments that `solve` takes besides the method's options.
+    `common` are the arguments that `solve` takes besides the method's options. `names` are the
+    numbers that errors give the instances, where those are not their positions.
     """
 
     def __init__(
@@ -107,6 +123,7 @@ class Job:
         common: dict[str, Any],
         workers: int = 1,
         on_progress: ProgressCallback | None = None,
+        names: Sequence[int] | None = None,
     ) -> None:
         check_duplicates_policy(common["duplicates"])
         processes = as_whole(workers)
@@ -117,6 +134,7 @@ class Job:
         seed, place = check_common(common["seed"], common["device"], self._method)
         _refuse_geographic(batch)
         self._instances = as_batch(batch)
+        self._names = range(len(self._instances)) if names is None else names
         self._seed = seed
         # What `_solve_row` is given with every instance.
         self._given = method, {**common, "seed": seed, "device": place, **options}
@@ -244,21 +262,24 @@ class Job:
         for row in rows:
             if self._monitor.stop_reason is not None or time.perf_counter() - began > seconds:
                 break
-            self._keep_one(row, _solve_row((row, self._instances[row]), self._given, self._report))
+            item = self._names[row], self._instances[row]
+            self._keep_one(row, _solve_row(item, self._given, self._report))
             self._report()
             done.append(row)
         return done
 
     def _run_processes(self, rows: list[int]) -> None:
-        items = [(row, self._instances[row]) for row in rows]
-        with Processes(min(self._workers, len(rows)), _solve_row, self._given) as processes:
+        items = [(self._names[row], self._instances[row]) for row in rows]
+        count = min(self._workers, len(rows))
+        with Processes(count, _solve_row, self._given, TRIES) as processes:
             try:
                 processes.run(items, lambda at, one: self._keep_one(rows[at], one), self._report)
             except LostError as error:
                 at = "before it began" if error.item is None else f"at instance {rows[error.item]}"
                 finished = f"{self._done} of {len(self._instances)} instances are finished"
                 sentence = f"a worker process died {at}: it {error.how}; {finished}"
-                raise WorkerError(sentence) from None
+                lost = {rows[at]: f"its process {how}" for at, how in error.lost.items()}
+                raise WorkerError(sentence, lost) from None
 
     def _keep_one(self, row: int, solution: Solution) -> None:
         self._alone[row] = solution

@@ -8,6 +8,7 @@
     │   ├── FormatError          a file, or the format it claims to have
     │   └── TreeError            a tree that is none, or not as long as it says
     ├── MissingDependencyError   (ImportError) a package is needed that is not installed
+    ├── WorkerError              (RuntimeError) workers died; `failed` and `finished` say which
     └── InternalError            (RuntimeError) a fault of deepsteiner's own
 
 >>> import deepsteiner as ds
@@ -29,6 +30,7 @@ from .core.errors import OptionError as OptionError
 from .core.errors import PointsError as PointsError
 from .core.errors import TreeError as TreeError
 from .core.errors import UnknownMethodError as UnknownMethodError
+from .core.errors import WorkerError as WorkerError
 
 __all__ = sorted(name for name in globals() if name.endswith("Error"))
 

@@ -85,6 +85,7 @@ def calls(method: str) -> Iterator[Call]:
     if method == "mst":
         yield "relax", _relaxed
         yield "candidates", partial(_candidates, rng.random((9, 2)))
+        yield "tiles", partial(_tiles, rng.random((900, 2)))
 
 
 def run(
@@ -234,6 +235,14 @@ def _candidates(points: FloatArray) -> None:
 
     for kind in KINDS:
         candidate_points(points, CandidateOptions(candidates=kind))
+
+
+def _tiles(points: FloatArray) -> None:
+    """Solve in tiles, and check the parts of the tree."""
+    from .fleet.tiles.solve import solve_tiles
+
+    with tempfile.TemporaryDirectory() as folder:
+        solve_tiles(points, str(Path(folder) / "tree"), "mst", tile=300)
 
 
 def _conflicting_changes() -> None:

@@ -25,6 +25,7 @@ PARENTS = {
     "TreeError": ValueError,
     "MissingDependencyError": ImportError,
     "InternalError": RuntimeError,
+    "WorkerError": RuntimeError,
 }
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
 
@@ -47,6 +48,7 @@ def optimal_lengths(
     instances: Instances,
     known: Mapping[str, FloatArray] | None = None,
     on_progress: ProgressCallback | None = None,
+    executor: Executor | None = None,
 ) -> FloatArray:
     """Return the optimum of every instance.
 
@@ -63,7 +65,7 @@ def optimal_lengths(
         cached = read_optima(path).get(name)
         if cached is not None and len(cached) == len(instances.points) and np.all(cached >= 0.0):
             return cached
-    found = _solve(instances, on_progress)
+    found = _solve(instances, on_progress, executor)
     with suppress(OSError, FormatError):  # not being able to write costs time, not the result
         path.parent.mkdir(parents=True, exist_ok=True)
         write_optima(path, {name: found})
@@ -96,8 +98,10 @@ def check_against_optima(lengths: FloatArray, optima: FloatArray, what: str) -> 
         )
 
 
-def _solve(instances: Instances, on_progress: ProgressCallback | None) -> FloatArray:
-    solved = solve_many(instances.points, "exact", on_progress=on_progress)
+def _solve(
+    instances: Instances, on_progress: ProgressCallback | None, executor: Executor | None
+) -> FloatArray:
+    solved = solve_many(instances.points, "exact", on_progress=on_progress, executor=executor)
     open_ones = [index for index, status in enumerate(solved.statuses) if status != "optimal"]
     if open_ones:
         if on_progress is not None and "interrupted" in solved.statuses:

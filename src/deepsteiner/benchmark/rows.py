@@ -51,6 +51,7 @@ class Row:
     single_ms: float | None = None
     single_count: int = 0
     workers: int = 1
+    engine: str | None = None
     memory_mib: float | None = None
     device_memory_mib: float | None = None
     machine: str = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -60,7 +61,7 @@ class Bench:
 
     `single` is the number of instances that are also solved one after the other. `known` holds
     optima by content hash. `report(phase, done, total)` is told the progress inside a row and
-    answers whether to go on.
+    answers whether to go on. Batches are solved on `executor`, that of `engine`, if there is one.
     """
 
     seed: int = 0
@@ -69,6 +70,8 @@ class Bench:
     single: int = 0
     known: Mapping[str, FloatArray] | None = None
     report: Report | None = None
+    executor: Executor | None = None
+    engine: str | None = None
     _loaded: dict[tuple[DatasetSpec, int | None], Instances] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -76,6 +79,8 @@ class Bench:
         for name, least in (("workers", 1), ("single", 0)):
             if getattr(self, name) < least:
                 raise OptionError(f"{name} must be at least {least}, got {getattr(self, name)}")
+        if self.executor is not None and self.workers != 1:
+            raise OptionError("give either workers or an engine, which has workers of its own")
 
     def load(self, task: Task) -> Instances:
         """Return a task's instances with their optima, loaded once."""
@@ -84,7 +89,8 @@ class Bench:
             if task.count is not None and task.count < 1:
                 raise OptionError(f"count must be at least 1, got {task.count}")
             instances = task.dataset.load(task.count, self.seed)
-            optima = optimal_lengths(instances, self.known, self._progress("optima"))
+            progress = self._progress("optima")
+            optima = optimal_lengths(instances, self.known, progress, self.executor)
             # Rows come dataset by dataset: one at a time is enough.
             self._loaded = {key: replace(instances, optima=optima)}
         return self._loaded[key]
@@ -112,7 +118,11 @@ class Bench:
         if self.device != "cpu":
             _cuda().reset_peak_memory_stats()
         solved = solve_many(
-            points, workers=self.workers, on_progress=self._progress("instances"), **call
+            points,
+            workers=self.workers,
+            executor=self.executor,
+            on_progress=self._progress("instances"),
+            **call,
         )
         if "interrupted" in solved.statuses:
             raise KeyboardInterrupt
@@ -163,6 +173,7 @@ class Bench:
             points=content_hash(points),
             seed=self.seed,
             workers=self.workers,
+            engine=self.engine,
             model=facts,
             **{**provenance.stamp(), **dict.fromkeys(MEASURED, 0.0), **values},
         )

@@ -23,6 +23,7 @@ def prepare(
     common: Mapping[str, Any],
     workers: int,
     watch: Watch,
+    executor: Any = None,
     **extra: Any,
 ) -> Job | OneByOne:
     """Return a job over the instances, ready to be run.
@@ -31,9 +32,14 @@ def prepare(
     `solve` takes, and only where they are asked for.
     """
     geographic = any(getattr(instance.points, "crs", None) is not None for instance in instances)
-    if workers > 1 and (extra or geographic):
-        raise OptionError("--workers is for plane coordinates without --trace")
+    if (workers > 1 or executor is not None) and (extra or geographic):
+        name = "--workers" if executor is None else "--engine"
+        raise OptionError(f"{name} is for plane coordinates without --trace")
     points = [instance.points for instance in instances]
+    if executor is not None:
+        from ..fleet.job import FleetJob
+
+        return FleetJob(points, method, dict(options), dict(common), executor, watch)
     if extra or geographic or len(instances) == 1:
         return OneByOne(points, watch, {"method": method, **extra, **common, **options})
     from ..batch import Job

@@ -53,13 +53,15 @@ class InternalError(DeepSteinerError, RuntimeError):
 
 
 class WorkerError(DeepSteinerError, RuntimeError):
-    """A worker process died, as where memory runs out; the sentence names its instance.
+    """Worker processes died, as where memory runs out; the sentence names the instances.
 
-    `finished` has the solutions of the batch that are finished, by their positions in it.
+    `failed` says of each instance that is given up why, and `finished` has the solutions that are
+    there, both by their positions in the batch or stream.
     """
 
-    def __init__(self, sentence: str) -> None:
+    def __init__(self, sentence: str, failed: Mapping[int, str] | None = None) -> None:
         super().__init__(sentence)
+        self.failed: dict[int, str] = dict(failed or {})
         self.finished: dict[int, Solution] = {}
 
 

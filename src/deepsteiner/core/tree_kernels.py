@@ -37,3 +37,15 @@ def is_tree(edges: Array, size: int) -> bool:
         if min(edges[e, 0], edges[e, 1]) < 0 or max(edges[e, 0], edges[e, 1]) >= size:
             return False
     return component_count(edges[: size - 1], size) == 1
+
+
+@njit(cache=True, nogil=True)
+def unite(parent: Array, edges: Array) -> int:
+    """Join the ends of edges in a union-find structure; return how many joined two components."""
+    joined = 0
+    for e in range(edges.shape[0]):
+        a, b = find(parent, edges[e, 0]), find(parent, edges[e, 1])
+        if a != b:
+            parent[a] = b
+            joined += 1
+    return joined

@@ -77,7 +77,7 @@ def _unique(members: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def read_json(source: Source, key: str | None = None) -> list[FloatArray]:
     """Read the instances of a JSON file; `key` names the member that holds them."""
-    return _instances(parse_json(source.text(), source.name), source.name, key)
+    return points_of_value(parse_json(source.text(), source.name), source.name, key)
 
 
 def read_jsonl(source: Source, key: str | None = None) -> list[FloatArray]:
@@ -85,7 +85,7 @@ def read_jsonl(source: Source, key: str | None = None) -> list[FloatArray]:
     instances: list[FloatArray] = []
     for number, line in source.lines():
         value = parse_json(line, source.name, number)
-        instances += _instances(value, source.at(number), key)
+        instances += points_of_value(value, source.at(number), key)
     return instances
 
 
@@ -128,7 +128,8 @@ def _dump(points: Any, first: FloatArray) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _instances(value: Any, where: str, key: str | None) -> list[FloatArray]:
+def points_of_value(value: Any, where: str, key: str | None = None) -> list[FloatArray]:
+    """Return the instances that a parsed JSON value holds."""
     if isinstance(value, list) and key is None:
         return _from_list(value, where, None)
     if not isinstance(value, dict):

@@ -44,6 +44,17 @@ class Part(NamedTuple):
     methods: Array
     infos: Array
 
+    def members(self, chosen: Array, sizes: Array) -> Part:
+        """Return the instances of a mask; `sizes` are the numbers of terminals of all of them."""
+        where = np.flatnonzero(chosen)
+        return Part(
+            self.rows[where],
+            _reordered(self.steiner, self.steiner_counts, where),
+            self.steiner_counts[where],
+            _reordered(self.edges, sizes + self.steiner_counts - 1, where),
+            *(values[where] for values in self[4:]),
+        )
+
 
 def part_of_batch(rows: IntArray, trees: BatchTrees, batch: Batch, method: str) -> Part:
     """Return what a batch kernel found, in the user's coordinates."""

@@ -17,7 +17,7 @@ import sys
 import threading
 import time
 import traceback
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, BinaryIO, Literal, NoReturn
 
@@ -27,6 +27,8 @@ POLL_SECONDS = 0.05
 # over would take as long again. One with longer items has none: they might wait behind one that
 # takes very long while somebody else has nothing to do.
 STORE_SECONDS, MOST_IN_STORE = 0.02, 50
+# So many processes may die in a row before one of them is ready: the next would die too.
+MOST_FALSE_STARTS = 3
 # How long processes that are told to stop have to hand over what they found.
 STOP_SECONDS = 1.0
 SIGNALS = [
@@ -46,27 +48,36 @@ Keep = Callable[[int, Any], None]
 
 
 class LostError(Exception):
-    """A process died at an item, or before it had one (None); `how` completes "it ..."."""
+    """A process died at an item, or before it had one (None); `how` completes "it ...".
+
+    `lost` has every item that is given up, with how its last process ended.
+    """
 
     def __init__(self, item: int | None, how: str) -> None:
         super().__init__(f"it {how}")
         self.item = item
         self.how = how
+        self.lost: dict[int, str] = {} if item is None else {item: how}
 
 
 class Processes:
     """Some worker processes, each of which calls `serve` for the items it is handed.
 
-    `serve` is a function of a module's top level; `given` is passed to every call.
+    `serve` is a function of a module's top level; `given` is passed to every call. An item at
+    which a process dies is handed out up to `tries` times, each time to a new process.
     """
 
-    def __init__(self, count: int, serve: Serve, given: Any) -> None:
-        self._replies: queue.SimpleQueue[tuple[_Child, Reply, Any, float]] = queue.SimpleQueue()
-        self._children: list[_Child] = []
+    def __init__(self, count: int, serve: Serve, given: Any, tries: int = 1) -> None:
+        self._replies: queue.SimpleQueue[tuple[Child, Reply, Any, float]] = queue.SimpleQueue()
+        self._children: list[Child] = []
+        self._first_message = serve, given
+        self._tries = tries
+        self._deaths: Counter[int] = Counter()
+        self._stopping = False
+        self._false_starts = 0
         try:
             for _ in range(count):
-                self._children.append(_Child(self._replies))
-                self._children[-1].send((serve, given))
+                self._start()
         except BaseException:
             self.__exit__()
             raise
@@ -78,22 +89,34 @@ class Processes:
         for child in self._children:
             child.end()
 
+    def _start(self) -> None:
+        self._children.append(Child(self._replies))
+        self._children[-1].send(self._first_message)
+
     def run(self, items: Sequence[Any], keep: Keep, go_on: Callable[[], bool]) -> None:
         """Serve all items in their order; keep(index, result) is called as results come.
 
         Where `go_on`, called at least every POLL_SECONDS, says no, the processes are told to stop
         and what they still hand over is kept. An exception of `serve` is raised here once that is
-        done, and so is LostError where a process died.
+        done. Where processes died at an item too often, the others go on without it, and LostError
+        is raised in the end; it is raised at once where a process cannot even start.
         """
         waiting = deque(range(len(items)))
+        given_up: LostError | None = None
         while waiting or self._busy():
             self._hand_out(items, waiting)
-            failure = self._take(keep)
+            failure = self._take(keep, waiting)
+            if isinstance(failure, LostError) and failure.item is not None:
+                given_up = given_up or failure
+                given_up.lost |= failure.lost
+                failure = None
             if failure is not None or not go_on():
-                self._stop(keep)
+                self._stop(keep, waiting)
                 if failure is not None:
                     raise failure
-                return
+                break
+        if given_up is not None:
+            raise given_up
 
     def _busy(self) -> bool:
         return any(child.items for child in self._children)
@@ -108,7 +131,7 @@ class Processes:
             while waiting and child.ready and len(child.items) <= store:
                 child.hand(index := waiting.popleft(), items[index])
 
-    def _take(self, keep: Keep) -> Exception | None:
+    def _take(self, keep: Keep, waiting: deque[int]) -> Exception | None:
         """Take one reply, if one comes in time; return what went wrong with it."""
         try:
             child, reply, value, seconds = self._replies.get(timeout=POLL_SECONDS)
@@ -116,32 +139,61 @@ class Processes:
             return None
         if reply == "ready":
             child.ready = True
+            self._false_starts = 0
             return None
         index = child.items.popleft() if child.items else None
         if reply == "result" and index is not None:
             child.room = min(MOST_IN_STORE, int(STORE_SECONDS / max(seconds, 1e-6)))
             keep(index, value)
             return None
-        was_ready, child.ready = child.ready, False
-        child.items.clear()
+        was_ready = child.ready
         if reply == "gone":
-            if index is None and was_ready and any(other.ready for other in self._children):
-                return None  # it had nothing to do, and others are left
-            return LostError(index, child.how_it_ended())
+            return self._replace(child, index, was_ready, waiting)
         if isinstance(value, MemoryError):
-            return LostError(index, "ran out of memory")
+            return self._lost(index, "ran out of memory", waiting)
+        child.ready = False
+        child.items.clear()
         return value if isinstance(value, Exception) else None
 
-    def _stop(self, keep: Keep) -> None:
+    def _replace(
+        self, child: Child, index: int | None, was_ready: bool, waiting: deque[int]
+    ) -> LostError | None:
+        """Start a process in place of one that died; return what is given up for it."""
+        child.ready = False
+        if self._stopping:
+            child.items.clear()
+            return None
+        how = child.how_it_ended()
+        self._false_starts += not was_ready
+        if self._false_starts >= MOST_FALSE_STARTS:
+            return LostError(None, how)
+        waiting.extendleft(reversed(child.items))  # what it had in store
+        self._children.remove(child)
+        child.end()
+        self._start()
+        return self._lost(index, how, waiting)
+
+    def _lost(self, index: int | None, how: str, waiting: deque[int]) -> LostError | None:
+        """Hand an item out again, or give it up."""
+        if index is None:
+            return None  # it had nothing to do
+        self._deaths[index] += 1
+        if self._deaths[index] >= self._tries:
+            return LostError(index, how)
+        waiting.appendleft(index)
+        return None
+
+    def _stop(self, keep: Keep, waiting: deque[int]) -> None:
         """Tell the processes to stop, and keep what they finish meanwhile."""
+        self._stopping = True
         for child in self._children:
             child.send(None)
         deadline = time.monotonic() + STOP_SECONDS
         while self._busy() and time.monotonic() < deadline:
-            self._take(keep)
+            self._take(keep, waiting)
 
 
-class _Child:
+class Child:
     """A worker process as its parent sees it: what it is at, and a thread that reads its replies.
 
     `items` are the indices of the items it has not answered for, the one it is at first; it has
@@ -167,6 +219,12 @@ class _Child:
             )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        number: int = self._process.pid
+        return number
 
     def hand(self, index: int, item: Any) -> None:
         """Hand an item to the process."""

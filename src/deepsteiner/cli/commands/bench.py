@@ -10,6 +10,7 @@ import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED
+from ..streaming import engine_of
 from ..watch import new_bar
 
 if TYPE_CHECKING:
@@ -46,6 +47,9 @@ def bench(
     seed: Annotated[int, typer.Option(help="Of the instances and of random methods.")] = 0,
     device: Annotated[str, typer.Option(help="cpu, cuda or auto.")] = "cpu",
     workers: Annotated[int, typer.Option(help="Threads.")] = 1,
+    engine: Annotated[
+        str | None, typer.Option(help="Or workers: processes:8, dask, dask://host:port, ray.")
+    ] = None,
     single: Annotated[int, typer.Option(help="Time so many instances one by one as well.")] = 0,
     optima: Annotated[str | None, _file(help="Optima that --write-optima wrote.")] = None,
     write_optima: Annotated[
@@ -89,10 +93,10 @@ def bench(
     )
     tasks = tasks_of(job)
     known = read_optima(optima) if optima is not None else None
-    with RowsBar(len(tasks), quiet=quiet) as bar:
+    with engine_of(engine, quiet=quiet) as executor, RowsBar(len(tasks), quiet=quiet) as bar:
         # Optima are found here even for the rows of another machine.
         place = job.device if write_optima is None else "cpu"
-        settings = Bench(seed, place, workers, single, known, bar.report)
+        settings = Bench(seed, place, workers, single, known, bar.report, executor, engine)
         try:
             if write_optima is not None:
                 _write_optima(tasks, settings, write_optima)

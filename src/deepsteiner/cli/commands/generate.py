@@ -10,6 +10,7 @@ import typer
 from ...core.errors import OptionError
 from ..inputs import instances_from_dataset
 from ..reports import counted
+from ..streaming import engine_of
 from ..targets import check_target, write_points
 
 
@@ -38,6 +39,10 @@ def generate(
         bool, typer.Option("--labels", help="Write shortest trees too, with proof: a label file.")
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes that solve for --labels.")] = 1,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Or workers for --labels: processes:8, dask, dask://host:port, ray."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No report.")] = False,
 ) -> None:
     """Draw points: the paper's datasets or any kind at any size.
@@ -54,6 +59,8 @@ def generate(
     if not labels:
         stdout_format = "csv" if count == 1 else "jsonl"
         target = check_target(output, POINT_FORMATS, format=format, stdout_format=stdout_format)
+        if engine is not None:
+            raise OptionError("--engine is for --labels")
     elif not output.endswith(".npz"):
         raise OptionError(f"a label file ends in .npz, got {output!r}")
     if labels and kind == "mixture":
@@ -65,7 +72,9 @@ def generate(
         instances = instances_from_dataset(kind, count=count, split=split, seed=seed, n=n)
         points = [instance.points for instance in instances]
     if labels:
-        words = _write_labels(points, output, f"{kind} {count} {seed} {split}", workers)
+        source = f"{kind} {count} {seed} {split}"
+        with engine_of(engine, quiet=quiet) as executor:
+            words = _write_labels(points, output, source, workers, executor)
     else:
         write_points(points, target, format)
         words = f"{counted(count, 'instance')} of {counted(len(points[0]), 'point')}"
@@ -73,11 +82,13 @@ def generate(
         print(f"{output}: {words}, {kind}, seed {seed}, {split}")
 
 
-def _write_labels(points: Sequence[Any], output: str, source: str, workers: int) -> str:
+def _write_labels(
+    points: Sequence[Any], output: str, source: str, workers: int, executor: Any
+) -> str:
     """Write instances with their proven shortest trees; return what there is, in words."""
     from ...batch import solve_many
     from ...scoring.labels import proven, save_labels
 
-    found = proven(solve_many(points, "exact", workers=workers))
+    found = proven(solve_many(points, "exact", workers=workers, executor=executor))
     save_labels(output, found, source)
     return counted(len(found), "shortest tree")

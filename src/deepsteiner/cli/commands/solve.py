@@ -13,6 +13,17 @@ from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
 from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
 from ..solving import Solved, finished, prepare
+from ..streaming import (
+    Request,
+    TilesRequest,
+    check_output,
+    engine_of,
+    is_stream,
+    refuse_for_streams,
+    solve_in_tiles,
+    solve_to_writer,
+    stream_source,
+)
 from ..targets import SOLUTION_FORMATS, Target, check_target, write_solutions
 from ..watch import Watch, say
 
@@ -65,6 +76,13 @@ def solve(
     seed: Annotated[int, _solver(help="For random methods and for the dataset.")] = 0,
     duplicates: Annotated[str, _input(help="Repeated points: merge or raise.")] = "merge",
     workers: Annotated[int, _solver(help="Threads or processes for many instances.")] = 1,
+    engine: Annotated[
+        str | None,
+        _solver(
+            metavar="ENGINE",
+            help="Workers for many instances: processes:8, dask, dask://host:port or ray.",
+        ),
+    ] = None,
     device: Annotated[str, _solver(help="cpu, cuda or auto, for learned methods.")] = "cpu",
     crs: Annotated[
         str | None, _input(help="What the coordinates are, as EPSG:4326 for lon/lat.")
@@ -88,6 +106,22 @@ def solve(
     without_terminals: Annotated[
         bool, _output("--without-terminals", help="Of json: a hash in place of the points.")
     ] = False,
+    tiles: Annotated[
+        int | None,
+        _input(
+            metavar="POINTS",
+            help="One huge npy or Parquet file, in tiles of so many; -O names a new folder.",
+        ),
+    ] = None,
+    stream: Annotated[
+        bool,
+        _input(
+            "--stream", help="Read and write jsonl or parquet piece by piece; as for large files."
+        ),
+    ] = False,
+    resume: Annotated[
+        bool, _output("--resume", help="Go on after what the output of a stream already has.")
+    ] = False,
     as_json: Annotated[bool, _output("--json", help="Print one JSON object per instance.")] = False,
     trace: Annotated[bool, _solver("--trace", help="Record the steps in the result.")] = False,
     prove: Annotated[
@@ -105,24 +139,47 @@ def solve(
       cat cities.csv | deepsteiner solve - -O - > tree.json
       deepsteiner solve a.csv b.csv c.csv -O results.jsonl
       deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
+      deepsteiner solve nets.jsonl -O trees.jsonl --resume --engine processes:8
 
     Ctrl-C stops the solver. A single instance then has its best tree so far; of many, those
     that are finished are written, in order. SIGTERM and SIGHUP do the same. The exit code is
     130, 143 or 129. A second Ctrl-C gives the instance at hand up at once.
     """
-    target = _check_output(output, as_json)
     _check_numbers(workers, max_edge)
+    if engine is not None and workers != 1:
+        raise OptionError("give either --workers or --engine, which has workers of its own")
     method = "exact" if prove and method == "auto" else method
     options = method_options(method, option or [])
+    if tiles is not None:
+        refuse_for_streams("--tiles", crs, project_to, trace, without_terminals)
+        given = TilesRequest(files or [], output, tiles, "neural" if method == "auto" else method)
+        with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as w:
+            words = solve_in_tiles(given, options, workers, executor, w)
+        if words and not quiet:
+            print(words)
+        _finish(w, False, 0, 0)
+        return
+    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
+    if is_stream(files or [], output, stream or resume):
+        refuse_for_streams("a stream", crs, project_to, trace, without_terminals)
+        name, source = stream_source(files, dataset, dataset_file, count, split, seed, n)
+        request = Request(name, source, check_output(output, as_json), resume, max_edge)
+        call = {"method": method, "options": options, "common": common}
+        with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as w:
+            tally = solve_to_writer(request, call, workers, executor, w)
+        if not (quiet or request.output == "-" or w.hung_up):
+            print(f"{request.output}: {tally.words()}")
+        _finish(w, prove, tally.solved - tally.optimal, tally.solved)
+        return
+    target = _check_output(output, as_json)
     instances = _instances(files, dataset, dataset_file, count, split=split, seed=seed, n=n)
     target = _target_for(target, len(instances))
     if without_terminals and (target is None or target.format != "json"):
         raise OptionError("--without-terminals is for one instance, written as json: -O tree.json")
-    common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
     asked = {name: value for name, value in alone.items() if value is not None}
-    with Watch(quiet=quiet, verbose=verbose) as watch:
-        job = prepare(instances, method, options, common, workers, watch, **asked)
+    with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as watch:
+        job = prepare(instances, method, options, common, workers, watch, executor, **asked)
         try:
             job.run()
         finally:  # however it ended, finished instances are kept
@@ -138,11 +195,15 @@ def solve(
     silent = quiet or as_json or (target is not None and target.is_stdout) or watch.hung_up
     if solved and not silent:
         _print_report(solved, target, verbose)
+    _finish(watch, prove, sum(one.status != "optimal" for _, one in solved), len(solved))
+
+
+def _finish(watch: Watch, prove: bool, unproven: int, count: int) -> None:
+    """Exit with the code that says how it ended, unless all is well."""
     if watch.stopped:
         raise typer.Exit(INTERRUPTED)
-    unproven = sum(solution.status != "optimal" for _, solution in solved)
     if prove and unproven:
-        print(f"not proven optimal: {unproven} of {len(solved)}", file=sys.stderr)
+        print(f"not proven optimal: {unproven} of {count}", file=sys.stderr)
         raise typer.Exit(NOT_PROVEN)
 
 

@@ -37,6 +37,10 @@ def tables(
     ] = "-",
     count: Annotated[int, typer.Option(help="Instances of a recomputed result.")] = 200,
     minutes: Annotated[float, typer.Option(min=0.1, help="Stop recomputing after this.")] = 10.5,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Workers for --quick: processes:8, dask, dask://host:port, ray."),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
     """Print the paper's Tables 1 to 3 and five more, every cell beside the paper's own.
@@ -68,7 +72,10 @@ def tables(
     for path in results or []:
         rows += read_rows(path)
     make_tables(Results([]), table or [])  # refuses an unknown table before any work
-    found = Results(rows, _recomputed(count, table or [], minutes, quiet) if quick else [])
+    if engine is not None and not quick:
+        raise OptionError("--engine is for --quick, which recomputes")
+    again = _recomputed(count, table or [], minutes, quiet, engine) if quick else []
+    found = Results(rows, again)
     said = verdict(compare(found)) if quick else []
     text = _rendered(chosen, found, table or [], preface(found, said), quick)
     write_target(output, text)
@@ -106,12 +113,18 @@ def _rendered(
     return render_text.terminal(made, words, marked=marked)
 
 
-def _recomputed(count: int, numbers: list[str], minutes: float, quiet: bool) -> list[Row]:
+def _recomputed(
+    count: int, numbers: list[str], minutes: float, quiet: bool, engine: str | None
+) -> list[Row]:
     from ...benchmark.recompute import quick_tasks, recompute
     from ...benchmark.runner import Bench
+    from ..streaming import engine_of
     from .bench import RowsBar
 
     tasks = quick_tasks(count=count, tables=numbers)
-    with RowsBar(len(tasks), quiet=quiet, skipped="no time left, as stored") as bar:
-        bench = Bench(report=bar.report)
+    with (
+        engine_of(engine, quiet=quiet) as executor,
+        RowsBar(len(tasks), quiet=quiet, skipped="no time left, as stored") as bar,
+    ):
+        bench = Bench(report=bar.report, executor=executor, engine=engine)
         return recompute(tasks, bench, minutes=minutes, on_row=bar.on_row)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,9 @@ from ..checks import run_checks
 
 
 def verify(
-    file: Annotated[str, typer.Argument(help="A tree as json, geojson or csv; - is stdin.")],
+    file: Annotated[
+        str, typer.Argument(help="A tree as json, geojson, csv or a folder of parts; - is stdin.")
+    ],
     points: Annotated[
         str | None, typer.Option(metavar="FILE", help="The terminals must be these points.")
     ] = None,
@@ -48,11 +51,17 @@ def verify(
       deepsteiner verify tree.geojson --points cities.geojson
       deepsteiner verify docs/best-known/rl11849.json --points rl11849.tsp
     """
+    from ...fleet.tiles.store import is_parted
     from ...io.sources import reading
     from ...io.terminal_hash import points_needed, stamp_of
 
     if not 0 <= tolerance < 1:
         raise OptionError(f"--tolerance must be at least 0 and below 1, got {tolerance!r}")
+    if is_parted(file):
+        verify_parts(file, points, tolerance, quiet=quiet or as_json)
+        if as_json:
+            print(json.dumps({"valid": True, "checks": []}))
+        return
     with reading(file):
         data = read_tree(file)
         wanted = read_wanted(points, key)
@@ -68,6 +77,22 @@ def verify(
             print(f"{word:<5} {check.name:<10} {check.finding}")
     if failed:
         raise TreeError(f"{file} fails the {failed[0].name} check: {failed[0].finding}")
+
+
+def verify_parts(folder: str, points: str | None, tolerance: float, *, quiet: bool) -> None:
+    """Check a tree that is a folder of parts, one part at a time."""
+    from tempfile import TemporaryDirectory
+
+    from ...fleet.tiles.sources import mapped_points
+    from ...fleet.tiles.store import check_parted, load_parted
+
+    if points is None:
+        raise OptionError(f"{folder} is a tree in parts, without its points; give --points FILE")
+    tree = load_parted(folder)
+    with TemporaryDirectory() as work:
+        length = check_parted(tree, mapped_points(points, Path(work)), tolerance)
+    if not quiet:
+        print(f"ok    {tree.parts} parts: one tree over {tree.points:,} points, length {length!r}")
 
 
 def read_wanted(points: str | None, key: str | None) -> FloatArray | None:

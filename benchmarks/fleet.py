@@ -1,0 +1,213 @@
+"""Batches and streams on engines: throughput, what an engine adds, memory, tiles.
+
+    python benchmarks/fleet.py                                  # all parts, small
+    python benchmarks/fleet.py throughput --scale 1         # 100,000 of n = 20, 2,000 of n = 200
+    python benchmarks/fleet.py engines --engines dask:2 ray:2
+    python benchmarks/fleet.py stream --count 1000000
+    python benchmarks/fleet.py tiles --points 10000000 --tile 500000
+
+`throughput` compares workers=1 with two processes; `engines` compares each engine with workers=2;
+both take turns and print the median of the ratios, so that a busy machine disturbs them less.
+`stream` sends lines through the command line, ends it in the middle with SIGKILL, resumes, compares
+with a run in one go, and prints the largest resident memory of the command. `tiles` compares the
+saving over the spanning tree with that of one piece, and prints the memory of all processes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import print_provenance, print_table, timed
+
+import deepsteiner as ds
+from deepsteiner.fleet.engines import open_engine
+
+CASES = ((20, 100_000), (200, 2_000))
+
+
+def main() -> None:
+    given = arguments()
+    print_provenance(given.seed)
+    for part in given.parts:
+        PARTS[part](given)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    parser.add_argument("--scale", type=float, default=0.02, help="share of the full batches")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--engines", nargs="*", default=["processes:2", "dask:2"])
+    parser.add_argument("--count", type=int, default=20_000, help="instances of the stream")
+    parser.add_argument("--points", type=int, default=100_000, help="points of the huge instance")
+    parser.add_argument("--tile", type=int, nargs="*", default=[12_500, 25_000, 50_000])
+    parser.add_argument("--effort", default="fast", help="of `neural`, in tiles")
+    parser.add_argument("--no-whole", dest="whole", action="store_false", help="only tiles")
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def batches(given):
+    """Yield n and a batch of the full size times the scale."""
+    rng = np.random.default_rng(given.seed)
+    for n, count in CASES:
+        yield n, rng.random((max(20, int(count * given.scale)), n, 2))
+
+
+def ratios(given, batch, first, second):
+    """Return the seconds of both, and the median of first / second, over rounds in turns."""
+    times = [(timed(first), timed(second)) for _ in range(given.rounds)]
+    one, two = (min(pair[k] for pair in times) for k in (0, 1))
+    return one, two, statistics.median(a / b for a, b in times)
+
+
+def throughput(given) -> None:
+    rows = []
+    with open_engine(f"processes:{given.workers}") as engine:
+        for n, batch in batches(given):
+            ds.solve_many(batch[:200], executor=engine.executor)
+            ds.solve_many(batch[:200])
+            one, many, ratio = ratios(
+                given,
+                batch,
+                lambda: ds.solve_many(batch),  # noqa: B023
+                lambda: ds.solve_many(batch, executor=engine.executor),  # noqa: B023
+            )
+            rows.append([n, len(batch), f"{one:.2f}", f"{many:.2f}", f"{ratio:.2f}"])
+    print_table(["n", "instances", "one, s", f"{given.workers} workers, s", "times as fast"], rows)
+
+
+def engines(given) -> None:
+    rows = []
+    for text in given.engines:
+        with open_engine(text) as engine:
+            for n, batch in batches(given):
+                ds.solve_many(batch[:400], executor=engine.executor)
+                two, with_engine, ratio = ratios(
+                    given,
+                    batch,
+                    lambda: ds.solve_many(batch, workers=given.workers),  # noqa: B023
+                    lambda: ds.solve_many(batch, executor=engine.executor),  # noqa: B023
+                )
+                more = f"{100 * (1 / ratio - 1):+.1f} %"
+                rows.append([text, n, len(batch), f"{two:.2f}", f"{with_engine:.2f}", more])
+    header = ["engine", "n", "instances", f"workers={given.workers}, s", "engine, s", "more"]
+    print_table(header, rows)
+
+
+def stream(given) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lines, out, whole = (Path(folder) / name for name in ("in.jsonl", "out.jsonl", "w.jsonl"))
+        rng = np.random.default_rng(given.seed)
+        with open(lines, "w") as file:
+            for _ in range(given.count):
+                file.write(json.dumps(rng.random((10, 2)).round(9).tolist()) + "\n")
+        command = [sys.executable, "-m", "deepsteiner", "solve", str(lines), "--resume", "-q"]
+        wanted = 0.3 * given.count
+        with subprocess.Popen([*command, "-O", str(out)]) as process:
+            while process.poll() is None and (not out.exists() or count(out) < wanted):
+                time.sleep(0.5)
+            process.send_signal(signal.SIGKILL)
+        there = count(out)
+        seconds, peak = watched([*command, "-O", str(out)])
+        whole_seconds, whole_peak = watched([*command, "-O", str(whole)])
+        print_table(
+            ["instances", "killed after", "resumed, s", "whole, s", "peak, MB", "equal"],
+            [[given.count, there, f"{seconds:.1f}", f"{whole_seconds:.1f}",
+              f"{max(peak, whole_peak):.0f}", same(out, whole)]],
+        )  # fmt: skip
+
+
+def count(path: Path) -> int:
+    with open(path, "rb") as file:
+        return sum(block.count(b"\n") for block in iter(lambda: file.read(1 << 20), b""))
+
+
+def watched(command: list[str]) -> tuple[float, float]:
+    """Run a command; return its seconds and its largest resident memory in MB."""
+    started = time.perf_counter()
+    with subprocess.Popen(command) as process:
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return time.perf_counter() - started, usage.ru_maxrss / 1000
+
+
+def same(one: Path, two: Path) -> bool:
+    """Return whether two files of trees are equal in all but `runtime`, line by line."""
+    with open(one) as first, open(two) as second:
+        for a, b in zip(first, second, strict=True):
+            left, right = json.loads(a), json.loads(b)
+            if {**left, "runtime": 0} != {**right, "runtime": 0}:
+                return False
+    return True
+
+
+def tiles(given) -> None:
+    """Compare tiles with one piece; every run is a process of its own, whose memory is measured."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "p.npy", np.random.default_rng(given.seed).random((given.points, 2)))
+        for tile in given.tile:
+            code = TILES.format(
+                folder=folder, tile=tile, workers=given.workers, effort=given.effort
+            )
+            rows.append([given.points, tile, *measured(code)])
+        if given.whole:
+            code = WHOLE.format(folder=folder, workers=given.workers, effort=given.effort)
+            rows.append([given.points, "one piece", *measured(code)])
+    print_table(["points", "tile", "saving, %", "s", "peak, MB", "largest worker, MB"], rows)
+
+
+TILES = """
+import numpy as np, resource
+from deepsteiner.fleet.tiles.solve import solve_tiles
+from deepsteiner.fleet.engines import open_engine
+if __name__ == "__main__":
+    with open_engine("processes:{workers}") as engine:
+        tree = solve_tiles("{folder}/p.npy", "{folder}/t{tile}", "neural", tile={tile},
+                           effort="{effort}", executor=engine.executor)
+    print(100 * tree.saving)
+"""
+WHOLE = """
+import numpy as np, deepsteiner as ds
+points = np.load("{folder}/p.npy")
+tree = ds.solve(points, "neural", effort="{effort}", threads={workers})
+print(100 * (1 - tree.length / ds.solve(points, "mst").length))
+"""
+
+
+def measured(code: str) -> list[str]:
+    """Run code that prints its saving; return that, its seconds, and memory of it and its workers.
+
+    The children's peak is that of the largest of them.
+    """
+    tail = (
+        "import resource\n"
+        "own, of_children = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN\n"
+        "print(*(resource.getrusage(who).ru_maxrss / 1000 for who in (own, of_children)))\n"
+    )
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, "-c", code + tail], capture_output=True, text=True, check=True
+    )
+    seconds = time.perf_counter() - started
+    saving, own, children = done.stdout.split()
+    return [f"{float(saving):.4f}", f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
+
+
+PARTS = {"throughput": throughput, "engines": engines, "stream": stream, "tiles": tiles}
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""More work than one process holds: chunks of instances on any executor, streams, engines."""

@@ -1,0 +1,323 @@
+"""`solve_tiles`: one huge instance, tile by tile, on any executor.
+
+1. The points are sorted along a Hilbert curve; tiles are runs of cells.
+2. The minimum spanning tree: that of each tile, and that of each strip where tiles meet, contain
+   it, as long as no edge of the result is longer than a strip is wide. Where one is, strips are
+   made wider until that holds, so the tree is exact.
+3. In each tile, the parts of the spanning tree that hang together there become Steiner trees.
+4. Seams: groups of full components that reach over a border are solved again.
+
+Each step replaces connected parts of a tree by others over the same terminals, so that the whole
+stays a tree. Workers hold a tile or a strip; this process holds a few numbers for each point.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...core.errors import DeepSteinerError, OptionError, WorkerError
+from ...core.points import FloatArray, IntArray
+from ...core.scalars import as_whole
+from ...registry import get_method
+from ...run.executor import HereExecutor, ProcessExecutor
+from ...run.monitor import Monitor, ProgressCallback
+from ...run.watch import Stopped
+from ..crew import AHEAD, POLL_SECONDS, TRIES, width_of
+from .grid import Tiling, cells_for, hilbert_order
+from .sources import mapped_points
+from .store import PartedTree, check_parted, save_part
+from .tasks import (
+    POINTS,
+    Grown,
+    Seam,
+    Search,
+    edge_lengths,
+    seam_file,
+    solve_seam,
+    solve_tile,
+    spanning_edges,
+    tree_file,
+)
+
+TILE_POINTS, LEAST_TILE = 500_000, 100
+# Cells on either side of a border that are solved again, and the width of the first strips.
+SEAM_CELLS = 3
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def solve_tiles(
+    points: Any,
+    folder: str,
+    method: str = "neural",
+    *,
+    tile: int = TILE_POINTS,
+    workers: int = 1,
+    executor: Executor | None = None,
+    on_progress: ProgressCallback | None = None,
+    **options: Any,
+) -> PartedTree | None:
+    """Solve one huge instance in tiles and write its tree as a folder of parts.
+
+    Parameters
+    ----------
+    points
+        The path of an .npy file, (n, 2), of a Parquet file with columns x and y, or of GeoParquet
+        with projected points; or an array.
+    folder
+        Where the tree goes; it must be empty or not there. Workers on other machines must see it
+        under the same path.
+    method
+        A method for large instances: "neural" or "local".
+    tile
+        About how many points a tile has, on which the memory of a worker depends.
+    workers, executor
+        As in `solve_many`.
+    on_progress
+        Called with a `Progress` that counts tiles; return False to stop, without a tree.
+    options
+        The method's options.
+
+    Returns
+    -------
+    PartedTree, or None where it was stopped
+        Lengths and counts; `iter_parts` has the arrays. The tree is checked first.
+
+    Raises
+    ------
+    WorkerError
+        If a tile failed on every try.
+    PointsError, FormatError, OptionError
+        If the points, the folder or an option cannot be used.
+    """
+    chosen = get_method(method, options)
+    size, count = as_whole(tile), as_whole(workers)
+    if size is None or size < LEAST_TILE:
+        raise OptionError(f"tile must be a whole number from {LEAST_TILE}, got {tile!r}")
+    if count is None or count < 1:
+        raise OptionError(f"workers must be an integer of at least 1, got {workers!r}")
+    place = Path(folder)
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        raise OptionError(f"{folder} must be an empty folder, or not there yet")
+    work = place / "work"
+    work.mkdir(parents=True)
+    if any(one.name == "threads" for one in chosen.info.options):
+        options = {"threads": 1, **options}  # each worker keeps one core busy
+    try:
+        with ExitStack() as stack:
+            if executor is None:
+                executor = HereExecutor() if count == 1 else ProcessExecutor(count)
+                stack.callback(executor.shutdown, wait=False, cancel_futures=True)
+            found = mapped_points(points, work)
+            job = _Tiles(found, place, Search(str(work), method, options, len(found)), size)
+            return job.run(_Hands(executor, Monitor(None, on_progress)))
+    except Stopped:
+        return None
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+class _Hands:
+    """An executor and a monitor: calls made on the one, told to the other, tried again if lost."""
+
+    def __init__(self, executor: Executor, monitor: Monitor) -> None:
+        self._executor, self.monitor = executor, monitor
+
+    def each(self, phase: str, calls: Iterable[Call], total: int) -> Iterator[tuple[int, Any]]:
+        """Yield the number and the result of each call, as they come."""
+        waiting = enumerate(calls)
+        running: dict[Future[Any], tuple[int, Call, int]] = {}
+        done, more = 0, True
+        while more or running:
+            while more and len(running) < AHEAD * width_of(self._executor) + 1:
+                entry = next(waiting, None)
+                more = entry is not None
+                if entry is not None:
+                    self._begin(running, *entry, 1)
+            for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
+                number, call, tries = running.pop(future)
+                error = future.exception()
+                if error is None:
+                    done += 1
+                    yield number, future.result()
+                elif isinstance(error, DeepSteinerError):
+                    raise error
+                elif tries >= TRIES + 1 or isinstance(error, BrokenExecutor):
+                    raise WorkerError(f"{phase} {number} failed on every try ({error})")
+                else:
+                    self._begin(running, number, call, tries + 1)
+            if not self.monitor.report(phase, done, total):
+                for future in running:
+                    future.cancel()
+                raise Stopped
+
+    def _begin(self, running: dict[Future[Any], Any], number: int, call: Call, tries: int) -> None:
+        running[self._executor.submit(call[0], *call[1])] = number, call, tries
+
+
+class _Tiles:
+    """A huge instance on its way through the steps."""
+
+    def __init__(self, points: FloatArray, folder: Path, search: Search, size: int) -> None:
+        self._folder, self._search = folder, search
+        low, high = points.min(axis=0).astype(float), points.max(axis=0).astype(float)
+        cells = cells_for(low, high, len(points))
+        self._order, starts = hilbert_order(points, cells)
+        self._tiling = Tiling(cells, starts, size)
+        self._points = np.lib.format.open_memmap(
+            Path(search.folder) / POINTS, mode="w+", dtype=np.float64, shape=(len(points), 2)
+        )
+        for first in range(0, len(points), 1 << 20):
+            rows = self._order[first : first + (1 << 20)]
+            self._points[first : first + (1 << 20)] = points[rows]
+        self._points.flush()
+        self._given = points
+
+    def run(self, hands: _Hands) -> PartedTree:
+        """Run all steps and write the tree."""
+        forest = self._spanning_tree(hands)
+        spanning_length = float(self._lengths(forest).sum())
+        tiles = self._tiling.tile_of(forest)
+        inside = tiles[:, 0] == tiles[:, 1]
+        crossing = forest[~inside]
+        order = np.argsort(tiles[inside, 0], kind="stable")
+        own = np.split(
+            forest[inside][order],
+            np.cumsum(np.bincount(tiles[inside, 0], minlength=len(self._tiling)))[:-1],
+        )
+        starts = self._tiling.point_start
+        calls: list[Call] = [
+            (solve_tile, (self._search, k, int(starts[k]), int(starts[k + 1]), own[k]))
+            for k in range(len(self._tiling))
+        ]
+        for _ in hands.each("tiles", calls, len(calls)):
+            pass
+        gone, kept, seams = self._seams(hands, crossing)
+        return self._finish(gone, crossing[kept], seams, spanning_length)
+
+    def _lengths(self, edges: IntArray) -> Any:
+        return edge_lengths(self._points, np.empty((0, 2)), edges)
+
+    # --- the spanning tree ------------------------------------------------------------------------
+
+    def _spanning_tree(self, hands: _Hands) -> IntArray:
+        folder, tiling = self._search.folder, self._tiling
+        starts = tiling.point_start
+        calls: list[Call] = [
+            (spanning_edges, (folder, np.array([[starts[k], starts[k + 1]]])))
+            for k in range(len(tiling))
+        ]
+        found = [edges for _, edges in hands.each("spanning trees", calls, len(calls))]
+        width = SEAM_CELLS
+        while True:
+            strips = list(tiling.strips(width))
+            calls = [(spanning_edges, (folder, runs, starts)) for _, runs in strips]
+            between = [edges for _, edges in hands.each("strips", calls, len(calls))]
+            tree, longest = self._kruskal(np.concatenate(found + between))
+            if tree is not None and longest <= width * tiling.cells.side:
+                return tree
+            if width >= 1 << tiling.cells.bits:
+                assert tree is not None  # the strips hold everything
+                return tree
+            width *= 2
+
+    def _kruskal(self, pairs: IntArray) -> tuple[IntArray | None, float]:
+        """Return the spanning tree among candidates and its longest edge, or None without one."""
+        from ...geometry.spanning_kernels import kruskal
+
+        lengths = self._lengths(pairs)
+        tree = np.empty((len(self._points) - 1, 2), dtype=np.int64)
+        order = np.argsort(lengths, kind="stable")
+        if kruskal(len(self._points), pairs, order, tree) < len(tree):
+            return None, np.inf
+        return tree, float(self._lengths(tree[-1:]).max(initial=0.0))
+
+    # --- seams ------------------------------------------------------------------------------------
+
+    def _seams(
+        self, hands: _Hands, crossing: IntArray
+    ) -> tuple[dict[int, list[IntArray]], IntArray, list[int]]:
+        """Solve the seams again; return what goes, which crossing edges stay, and new trees."""
+        starts = self._tiling.point_start
+        strips = dict(self._tiling.strips(SEAM_CELLS))
+        reached = {
+            tile: np.unique(self._tiling.tile_of(runs[:, 0])) for tile, runs in strips.items()
+        }
+        first, last = np.sort(self._tiling.tile_of(crossing), axis=1).T
+        rows_of: dict[int, IntArray] = {}
+        calls: list[Call] = []
+        for tile, runs in strips.items():
+            rows = np.flatnonzero(np.isin(first, reached[tile]) & np.isin(last, reached[tile]))
+            rows_of[tile] = rows
+            lower = [
+                strips[other]
+                for other in strips
+                if other < tile and np.isin(reached[other], reached[tile]).any()
+            ]
+            parts = reached[tile].tolist()
+            seam = Seam(tile, runs, lower, parts, crossing[rows], starts)
+            calls.append((solve_seam, (self._search, seam)))
+        gone: dict[int, list[IntArray]] = {}
+        kept = np.ones(len(crossing), dtype=bool)
+        names = list(strips)
+        for number, (by_part, cut, _) in hands.each("seams", calls, len(calls)):
+            kept[rows_of[names[number]][cut]] = False
+            for part, rows in by_part.items():
+                gone.setdefault(part, []).append(rows)
+        return gone, kept, names
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _finish(
+        self,
+        gone: dict[int, list[IntArray]],
+        crossing: IntArray,
+        seams: list[int],
+        spanning_length: float,
+    ) -> PartedTree:
+        """Write the parts, numbered as the user's points are, and check them."""
+        folder = self._search.folder
+        steiner_count, length, number = 0, 0.0, 0
+        sources = [(tree_file(folder, k), gone.get(k, [])) for k in range(len(self._tiling))]
+        sources += [(seam_file(folder, k), []) for k in seams]
+        for path, dropped in sources:
+            tree = _without(Grown.load(path), dropped, self._search.n)
+            if len(tree.edges):
+                length += self._save(number, tree)
+                steiner_count += len(tree.steiner)
+                number += 1
+        length += self._save(number, Grown(np.empty((0, 2)), crossing))
+        made = PartedTree(
+            str(self._folder), len(self._points), steiner_count, number + 1, length,
+            spanning_length, self._search.method,
+        )  # fmt: skip
+        check_parted(made, self._given)
+        made.save()
+        return made
+
+    def _save(self, number: int, tree: Grown) -> float:
+        n = self._search.n
+        is_terminal = tree.edges < n
+        named = tree.edges.copy()
+        named[is_terminal] = self._order[tree.edges[is_terminal]]
+        save_part(self._folder, number, tree.steiner, named)
+        return float(edge_lengths(self._points, tree.steiner, tree.edges).sum())
+
+
+def _without(tree: Grown, dropped: list[IntArray], n: int) -> Grown:
+    """Return a tree without some of its edges and the Steiner points that only they had."""
+    if not dropped:
+        return tree
+    kept = np.ones(len(tree.edges), dtype=bool)
+    kept[np.concatenate(dropped)] = False
+    edges = tree.edges[kept]
+    used = np.zeros(len(tree.steiner), dtype=bool)
+    used[edges[edges >= n] - n] = True
+    names = np.concatenate((np.cumsum(used) - 1 + n, [0]))
+    return Grown(tree.steiner[used], np.where(edges >= n, names[np.maximum(edges - n, -1)], edges))

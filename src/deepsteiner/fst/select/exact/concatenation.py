@@ -51,7 +51,6 @@ QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
 LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
 WAITING = "reduce"  # what is told meanwhile, which does not count as work
 AROUND = 80  # terminals of the regions in which a tree is improved that a programme guides
-SHRUNK = 0.7  # of a programme's FSTs: so few left, and it is worth beginning a smaller one
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
@@ -406,10 +405,10 @@ class _Concatenation:
             None if job.cuts is None else inward(job.cuts, job.piece.trees, self.chosen),
         )  # fmt: skip
         outcome = search.root()
-        again = outcome == CONVERGED and not trace and self._worth_narrowing(job, search.alive)
+        again = outcome == CONVERGED and not trace and (search.shrunk or not job.programmed)
         if outcome == CONVERGED and not again:
             outcome = search.deepen()
-            again = outcome == CONVERGED and not trace and self._shrunk(search.alive)
+            again = outcome == CONVERGED and not trace and search.shrunk
             if outcome == CONVERGED and not again:
                 search.branch()
         self.stats["lp_pieces"] += 1
@@ -432,14 +431,6 @@ class _Concatenation:
             cuts = search.cuts() if again else None
             self.open.push(Job(rest, level, guess, answer.bound, True, most, fallback, cuts))
             self.stopped = not again
-
-    @staticmethod
-    def _shrunk(alive: NDArray[np.bool_]) -> bool:
-        return bool(alive.sum() < SHRUNK * alive.size)
-
-    def _worth_narrowing(self, job: Job, alive: NDArray[np.bool_]) -> bool:
-        """Whether what is left of a job should be tried by dynamic programmes once more."""
-        return self._shrunk(alive) or not job.programmed
 
     def _ceiling(self, job: Job, x: NDArray[np.float64]) -> float:
         """Make a tree of the whole list, guided by x in the piece of a job; what that allows it.

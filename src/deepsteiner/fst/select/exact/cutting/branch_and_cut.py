@@ -31,6 +31,7 @@ TOWARDS_VERTEX = 0.8  # where between an inner point and the vertex cuts are loo
 INNER_TREES = 8
 NODE_ROUNDS = 40
 LOCAL_TAIL = 6  # rounds of local cuts that must gain a share of the bound for them to go on
+SHRUNK = 0.7  # of a programme's FSTs: so few left, and a smaller one is faster
 NODE_GAIN = 0.03  # share of a node's gap that a round of local cuts must close for another
 IMPROVE_EVERY = 20  # nodes after which the best tree is worked on
 TAIL, TAIL_GAIN = 15, 1e-6  # rounds that must gain this share of the bound for cutting to go on
@@ -156,6 +157,8 @@ class BranchAndCut:
                     break
             if outcome in (CLOSED, HALTED):
                 return outcome
+            if self.shrunk and self._record is None:
+                break
             bounds.append(self.bound)
             rounds = len(bounds) - 1
             if rounds % LOCAL_TAIL == 0:
@@ -192,6 +195,11 @@ class BranchAndCut:
                 child = max(value + gains[side], inherited)
                 heapq.heappush(heap, (child, counter, (*fixings, (group, side))))
         self.bound = self.length
+
+    @property
+    def shrunk(self) -> bool:
+        """Whether so many FSTs fell that what is left should begin anew."""
+        return bool(self.alive.sum() < SHRUNK * self.alive.size)
 
     @property
     def _closed(self) -> bool:

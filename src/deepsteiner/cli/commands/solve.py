@@ -11,7 +11,13 @@ import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
-from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
+from ..inputs import (
+    Instance,
+    instances_from_dataset,
+    instances_from_files,
+    load_obstacles,
+    method_options,
+)
 from ..solving import Solved, finished, prepare
 from ..targets import SOLUTION_FORMATS, Target, check_target, write_solutions
 from ..watch import Watch, say
@@ -72,6 +78,13 @@ def solve(
     project_to: Annotated[
         str | None, _input(metavar="CRS", help="The plane to solve in (default: a local one).")
     ] = None,
+    obstacles: Annotated[
+        list[str] | None,
+        _input(metavar="PATH", help="GeoJSON polygons that edges must not cross; repeatable."),
+    ] = None,
+    clearance: Annotated[
+        float | None, _input(metavar="LENGTH", help="A distance to keep from obstacles.")
+    ] = None,
     max_edge: Annotated[
         float | None, _output(metavar="LENGTH", help="Insert relays on longer edges.")
     ] = None,
@@ -104,6 +117,7 @@ def solve(
       deepsteiner solve cities.csv -m greedy -o relax=no -O tree.json
       cat cities.csv | deepsteiner solve - -O - > tree.json
       deepsteiner solve a.csv b.csv c.csv -O results.jsonl
+      deepsteiner solve sites.csv --obstacles lakes.geojson -O tree.svg
       deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
 
     Ctrl-C stops the solver. A single instance then has its best tree so far; of many, those
@@ -119,7 +133,13 @@ def solve(
     if without_terminals and (target is None or target.format != "json"):
         raise OptionError("--without-terminals is for one instance, written as json: -O tree.json")
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
-    alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
+    alone = {
+        "crs": crs,
+        "project_to": project_to,
+        "trace": trace or None,
+        "obstacles": [load_obstacles(path) for path in obstacles] if obstacles else None,
+        "clearance": clearance,
+    }
     asked = {name: value for name, value in alone.items() if value is not None}
     with Watch(quiet=quiet, verbose=verbose) as watch:
         job = prepare(instances, method, options, common, workers, watch, **asked)

@@ -37,8 +37,12 @@ MOST_TERMINALS = 2000
 """Up to here all pairs of points are looked at."""
 BARE = 20
 """Problems of up to so many points are solved by one kernel call, many at once."""
-FIRST_EXCESS = 0.004
+EXCESSES = (0.01, 0.04)
 """How far above the bound corners are looked for at first, relatively."""
+MOST_TRIED = 0.6
+"""Share of the corners up to which that is worth a try."""
+MOST_PAIRED = 64
+"""Corners of which all pairs are looked at."""
 CLOSE = 1e-10
 """A tree this close to the bound, relatively, is proven."""
 
@@ -307,35 +311,40 @@ class Proof:
         shortest tree of these is below it, all others are of no use; else the ceiling is raised.
         """
         n = len(self.run.points)
-        excess = FIRST_EXCESS
-        while True:
-            ceiling = min(self.best.length, self.bound * (1.0 + excess))
-            if n + 1 > BARE:
-                ceiling = self.best.length
-            found = self._below(ceiling)
+        ground, seen = self._landscape()
+        corners = Useful.of(self.run, as_pairs(ground.places[n:]))
+        for ceiling in self._ceilings(corners):
+            found = self._below(*corners.part(ground, seen, ceiling), ceiling)
             if found is None:
                 return None
-            ground, trees, choice = found
+            part, trees, choice = found
             self.bound = max(self.bound, min(choice.lower_bound, ceiling))
-            if choice.length <= ceiling or ceiling >= self.best.length:
+            if choice.length <= ceiling:
                 break
-            excess *= 2.0
         if not len(choice.picked):
             # Nothing is shorter than the best tree.
             return self.bound >= self.best.length * (1.0 - CLOSE)
-        nodes, edges = _union(as_pairs(ground.places), trees, choice.picked)
+        nodes, edges = _union(as_pairs(part.places), trees, choice.picked)
         before = len(self.active)
-        done = self._offer(nodes, edges, len(ground.places) - n, len(trees))
+        done = self._offer(nodes, edges, len(part.places) - n, len(trees))
         if not done and len(self.active) == before:
             return None  # nothing new is crossed, and rounding keeps the bound from the length
         return done
 
-    def _below(self, ceiling: float) -> tuple[Landscape, CornerTrees, Choice] | None:
-        """Return the shortest tree over corners that trees up to a ceiling can use."""
+    def _ceilings(self, corners: Useful) -> list[float]:
+        """Return ceilings that leave out many corners, then the length of the best tree."""
+        last = self.best.length
+        first = [self.bound * (1.0 + excess) for excess in EXCESSES]
+        most = MOST_TRIED * corners.count(last)
+        return [one for one in first if one < last and corners.count(one) <= most] + [last]
+
+    def _below(
+        self, ground: Landscape, seen: Any, ceiling: float
+    ) -> tuple[Landscape, CornerTrees, Choice] | None:
+        """Return the shortest tree over some nodes; None where that is cut short."""
         from ..fst.enumerate.corners.generate import generate
         from ..fst.select.optional.concatenation import concatenate
 
-        ground, seen = self._landscape(ceiling)
         trees = generate(ground, seen, self._go_on)
         if not trees.complete:
             return None
@@ -346,8 +355,8 @@ class Proof:
             return None
         return ground, trees, choice
 
-    def _landscape(self, ceiling: float) -> tuple[Landscape, Any]:
-        """Return the nodes that trees up to a ceiling can use, and which see each other."""
+    def _landscape(self) -> tuple[Landscape, Any]:
+        """Return the nodes of the obstacles in play, and which see each other."""
         from ..fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
         from ..plane.geodesic_kernels import geodesics, prim, special_distances
         from ..plane.sight_kernels import sight
@@ -358,45 +367,66 @@ class Proof:
         walls = plane.walls_of(self.active)
         known = {(float(x), float(y)) for x, y in points}
         fresh = np.array([(float(x), float(y)) not in known for x, y in corners.places])
-        # Ways may bend at every corner in play, whether or not a shorter tree can use it.
-        everywhere = as_complex(np.concatenate((points, corners.places[fresh])))
-        seen = sight(walls, everywhere, 0, len(everywhere))
-        distance, _ = geodesics(everywhere, seen, n)
+        places = as_complex(np.concatenate((points, corners.places[fresh])))
+        seen = sight(walls, places, 0, len(places))
+        distance, _ = geodesics(places, seen, n)
         special = special_distances(distance, *prim(distance, n))
-        near, banned = useful_corners(self.run, corners.places[fresh], ceiling)
-        keep = np.concatenate((np.arange(n), n + near))
-        special = np.ascontiguousarray(special[np.ix_(keep, keep)])
-        special[n + banned[:, 0], n + banned[:, 1]] = -1.0
-        special[n + banned[:, 1], n + banned[:, 0]] = -1.0
         ground = Landscape(
-            np.ascontiguousarray(everywhere[keep]),
+            places,
             special,
-            np.concatenate((np.zeros(n), corners.side[fresh][near])),
-            np.concatenate((np.full(n, WHOLE), corners.free[fresh][near])),
+            np.concatenate((np.zeros(n), corners.side[fresh])),
+            np.concatenate((np.full(n, WHOLE), corners.free[fresh])),
             n,
             walls,
             float(special.max()),
             np.argsort(points[:, 0], kind="stable"),
         )
-        return ground, np.ascontiguousarray(seen[np.ix_(keep, keep)])
+        return ground, seen
 
 
-def useful_corners(run: Run, corners: FloatArray, length: float) -> tuple[IntArray, IntArray]:
-    """Return the corners that a tree shorter than `length` can use, and pairs it cannot have both.
+@dataclass(frozen=True)
+class Useful:
+    """Lower bounds of trees that use one corner, or two; both empty where nothing is known."""
 
-    Pairs are rows of positions among those corners. Only looked at where it takes one kernel call.
-    """
-    n, every = len(run.points), np.arange(len(corners))
-    none = np.empty((0, 2), np.int64)
-    if n + 1 > BARE or not len(corners):
-        return every, none
-    near = np.flatnonzero(_bare_bounds(run, corners[:, None]) < length)
-    if n + 2 > BARE or len(near) < 2:
-        return near, none
-    rows, columns = np.triu_indices(len(near), 1)
-    pairs = np.stack((corners[near[rows]], corners[near[columns]]), axis=1)
-    too_long = _bare_bounds(run, pairs) >= length
-    return near, np.stack((rows[too_long], columns[too_long]), axis=1)
+    single: FloatArray
+    pairs: FloatArray
+
+    @classmethod
+    def of(cls, run: Run, corners: FloatArray) -> Useful:
+        """Solve on the bare plane with every corner and every pair, where one call does it."""
+        n, count = len(run.points), len(corners)
+        single, pairs = np.zeros(count), np.zeros((count, count))
+        if n + 1 <= BARE and count:
+            single = _bare_bounds(run, corners[:, None])
+        if n + 2 <= BARE and 1 < count <= MOST_PAIRED:
+            rows, columns = np.triu_indices(count, 1)
+            bounds = _bare_bounds(run, np.stack((corners[rows], corners[columns]), axis=1))
+            pairs[rows, columns] = pairs[columns, rows] = bounds
+        return cls(single, pairs)
+
+    def count(self, ceiling: float) -> int:
+        """Return how many corners a tree shorter than a ceiling can use."""
+        return int((self.single < ceiling).sum())
+
+    def part(self, ground: Landscape, seen: Any, ceiling: float) -> tuple[Landscape, Any]:
+        """Return the nodes that trees shorter than a ceiling can use, and which see each other.
+
+        Two corners that such a tree cannot both have get a special distance that no edge keeps.
+        """
+        n = ground.terminals
+        near = np.flatnonzero(self.single < ceiling)
+        keep = np.concatenate((np.arange(n), n + near))
+        special = np.ascontiguousarray(ground.special[np.ix_(keep, keep)])
+        banned = self.pairs[np.ix_(near, near)] >= ceiling
+        special[n:, n:] = np.where(banned, -1.0, special[n:, n:])
+        part = ground._replace(
+            places=np.ascontiguousarray(ground.places[keep]),
+            special=special,
+            side=ground.side[keep],
+            free=ground.free[keep],
+            longest=float(special.max()),
+        )
+        return part, np.ascontiguousarray(seen[np.ix_(keep, keep)])
 
 
 def _bare_bounds(run: Run, more: FloatArray) -> FloatArray:

@@ -42,7 +42,7 @@ def setting(seed: int, n: int = 4, obstacles: int = 2):
     none = Best(np.empty((0, 2)), np.empty((0, 2)), np.empty((0, 2), np.int64), np.inf)
     proof = Proof(Run(points, FRAME, Monitor(), 0, plane=plane), none)
     proof.active = set(range(len(plane)))
-    return plane, *proof._landscape(np.inf)
+    return plane, *proof._landscape()
 
 
 def topologies(leaves):

@@ -51,7 +51,7 @@ def odd_map(seed: int) -> tuple[np.ndarray, list]:
     return points[outside], shapes
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", [*range(60), 274])
 def test_odd_maps(seed):
     points, shapes = odd_map(seed)
     if len(points) < 2:

@@ -127,7 +127,7 @@ def test_solutions_with_bends_survive_every_format(tmp_path):
 def test_validate_finds_edges_through_obstacles():
     solution = ds.solve(SQUARE, "mst")
     (outline,) = ds.solve(SQUARE, "mst", obstacles=BOX).obstacles
-    moved = tuple([*ring, 0.0, -0.4] for ring in outline)
+    moved = tuple(ring + np.array([0.0, -0.4]) for ring in outline)
     from dataclasses import replace
 
     with pytest.raises(ds.errors.TreeError, match="goes through obstacle 0"):

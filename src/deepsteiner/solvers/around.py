@@ -13,6 +13,7 @@ as a tree that is known, no shorter tree has c. The same goes for pairs of corne
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,8 @@ REPAIRS = 12
 """How often bends become points of the problem before crossings are just led around."""
 MOST_TERMINALS = 2000
 """Up to here all pairs of points are looked at."""
+FEW, TRIALS = 60, 600
+"""Points around which sets of corners are tried, and how many."""
 BARE = 20
 """Problems of up to so many points are solved by one kernel call, many at once."""
 EXCESSES = (0.01, 0.04)
@@ -43,8 +46,8 @@ MOST_TRIED = 0.6
 """Share of the corners up to which that is worth a try."""
 MOST_PAIRED = 64
 """Corners of which all pairs are looked at."""
-CLOSE = 1e-10
-"""A tree this close to the bound, relatively, is proven."""
+CLOSE = 5e-10
+"""A tree this close to the bound, relatively, is proven: half of what a status allows."""
 
 
 @dataclass
@@ -99,6 +102,7 @@ def solve_local(run: Run, options: Any) -> Tree:
     if len(run.points) <= MOST_TERMINALS and run.monitor.stop_reason is None:
         spanning = _spanning(run)
         best = spanning if spanning.length < best.length else best
+    best = _with_other_corners(run, best, options)
     run.monitor.report("done", 1, 1, best.length)
     if run.trace is not None:
         run.trace.append({"step": "repaired", "length": best.length * run.frame.unit})
@@ -125,6 +129,43 @@ def repaired(run: Run, options: Any = None) -> Best:
             break
         bends = np.concatenate((bends, np.unique(np.array(fresh), axis=0)))
     assert best is not None
+    return best
+
+
+def _with_other_corners(run: Run, best: Best, options: Any) -> Best:
+    """Try corners as further points, one or two at a time, and the bends without each.
+
+    The first change that shortens the tree is kept, until none does or all trials are used up. For
+    few points only: every trial is a solve. Corners of the obstacles that the tree without
+    obstacles crosses, or that the best one bends at, are tried.
+    """
+    plane, n = plane_of(run), len(run.points)
+    if n > FEW:
+        return best
+    steiner, edges = bare_tree(run, run.points, options)
+    crossed = set(plane.crossed(np.concatenate((run.points, steiner)), edges))
+    every = plane.corners
+    used = [(every.places == bend).all(axis=1) for bend in best.bends]
+    crossed |= {int(owner) for rows in used for owner in every.owner[rows]}
+    corners = [tuple(place) for place in every.of(crossed).places.tolist()]
+    taken = {(float(x), float(y)) for x, y in best.bends}
+    changes = [{one} for one in corners]
+    changes += [set(two) for two in itertools.combinations(corners, 2)]
+    trials, improved = 0, True
+    while improved:
+        improved = False
+        for change in changes:
+            trials += 1
+            if trials > TRIALS or not run.monitor.report("trying corners", trials, 0, best.length):
+                return best
+            points = taken ^ change
+            nodes = np.concatenate((run.points, np.array(sorted(points)).reshape(-1, 2)))
+            steiner, edges = bare_tree(run, nodes, options)
+            found, _ = _led_around(plane, np.concatenate((nodes, steiner)), n, edges)
+            if found.length < best.length * (1.0 - CLOSE):
+                best, improved = found, True
+                taken = {(float(x), float(y)) for x, y in found.bends}
+                break
     return best
 
 
@@ -457,6 +498,9 @@ def solve_exact(run: Run, has_options: bool) -> Tree:
     """Return the shortest tree around the obstacles, proven, or as far as the limits allow."""
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
-    if not run.monitor.report("start"):
-        return repaired(run).tree()
-    return Proof(run, repaired(run)).go()
+    best = repaired(run)
+    if run.monitor.time_limit is not None:  # the proof may not be finished
+        best = _with_other_corners(run, best, None)
+    if not run.monitor.report("start", 0, 0, best.length):
+        return best.tree()
+    return Proof(run, best).go()

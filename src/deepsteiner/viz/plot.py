@@ -232,8 +232,9 @@ def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
     edges = LineCollection(list(scene.segments), colors=EDGE_COLOUR, linewidths=line, zorder=1)
     edges.set(capstyle="round", rasterized=huge)
     ax.add_collection(edges, autolim=False)
+    if len(scene.bends):
+        ax.plot(*scene.bends.T, "D", color=EDGE_COLOUR, markersize=0.45 * dot, zorder=2)
     marks = (
-        (scene.bends, "D", 0.45 * dot, EDGE_COLOUR),
         (scene.relays, "s", 0.45 * dot, INK),
         (scene.steiner, "o", 0.75 * dot, PAPER),
         (scene.terminals, "o", dot, INK),

@@ -22,6 +22,7 @@ LAYERS = [
     ["io", "viz", "datasets"],
     ["run"],
     ["geometry"],
+    ["plane"],
     ["fst"],
     ["scoring"],
     ["policy"],

@@ -89,6 +89,13 @@ def check_common(seed: Any, device: str, chosen: Method | None = None) -> tuple[
     return whole, resolve_device(device, chosen.info.devices)
 
 
+def check_supports(info: MethodInfo, what: str) -> None:
+    """Refuse a method that does not take something beyond points; name those that do."""
+    if what not in info.supports:
+        able = [name for name in MODULES if what in _module(name).INFO.supports]
+        raise OptionError(f"method {info.name!r} does not take {what}; {', '.join(able)} do")
+
+
 @cache  # a lookup in the import system takes several times as long
 def _module(name: str) -> ModuleType:
     return importlib.import_module(MODULES[name])

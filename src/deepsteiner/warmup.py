@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .core.compiled.progress import Event
-from .core.errors import DeepSteinerError, MissingDependencyError
+from .core.errors import DeepSteinerError, MissingDependencyError, ObstacleError
 from .core.points import FloatArray
 from .registry import MODULES, get_method
 from .run.processes import Processes
@@ -75,6 +76,9 @@ def calls(method: str) -> Iterator[Call]:
     yield f"{method} coinciding", partial(plain, np.repeat(rng.random((9, 2)), 2, axis=0))
     yield f"{method} line", partial(plain, np.linspace([0.0, 0.0], [1.0, 3.0], 30))
     yield f"{method} refine", lambda: refinement.refine(plain(rng.random((60, 2))))
+    if "obstacles" in get_method(method, {}).info.supports:
+        for n in (2, 12, 30):
+            yield f"{method} obstacles {n}", partial(_around, plain, rng.random((n, 2)))
     if method in LARGE:
         yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
     if method == "exact":
@@ -86,6 +90,15 @@ def calls(method: str) -> Iterator[Call]:
         yield "relax", _relaxed
         yield "candidates", partial(_candidates, rng.random((9, 2)))
         yield "tiles", partial(_tiles, rng.random((900, 2)))
+
+
+def _around(plain: Callable[..., Any], points: FloatArray) -> None:
+    """Solve around triangles between the points."""
+    middle = points[: min(len(points), 8)].mean(axis=0)
+    shape = np.array([[0.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    triangles = [middle + size * shape for size in (0.01, 0.02)]
+    with suppress(ObstacleError):  # a triangle may cover a point
+        plain(points, obstacles=triangles, trace=True)
 
 
 def run(

@@ -149,6 +149,10 @@ def test_interrupted_and_resumed(tmp_path, end):
         (["nets.jsonl", "--stream", "-O", "a.json"], "streams are written as .jsonl or .parquet"),
         (["nets.jsonl", "nets.jsonl", "--stream", "-O", "a.jsonl"], "a stream reads one file"),
         (["nets.jsonl", "--stream", "--trace", "-O", "a.jsonl"], "a stream goes without --trace"),
+        (
+            ["nets.jsonl", "--stream", "--obstacles", "lakes.geojson", "-O", "a.jsonl"],
+            "a stream goes without --obstacles",
+        ),
         (["nets.jsonl", "--engine", "spark"], "engine must be processes"),
         (["nets.jsonl", "--engine", "ray", "--workers", "2"], "either --workers or --engine"),
         (["other.jsonl", "--resume", "-O", "trees.jsonl"], "does not continue other.jsonl"),

@@ -39,6 +39,18 @@ def instances_from_files(files: Sequence[str]) -> list[Instance]:
     return result
 
 
+def load_obstacles(path: str) -> Any:
+    """Read obstacles from a GeoJSON file."""
+    from ..io.json_points import parse_json
+    from ..io.sources import read_source
+
+    source = read_source(path)
+    value = parse_json(source.text(), source.name)
+    if not isinstance(value, dict) or "type" not in value:
+        raise FormatError(f"{source.name}: expected GeoJSON, an object with a type")
+    return value
+
+
 def instances_from_dataset(
     name: str, *, count: int | None, split: str, seed: int, n: int | None, file: str | None = None
 ) -> list[Instance]:

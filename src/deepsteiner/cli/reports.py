@@ -20,6 +20,8 @@ def block(instance: Instance, solution: Solution, written: str | None) -> str:
     ]
     if relays:
         counts.append(counted(relays, "relay"))
+    if len(solution.bends):
+        counts.append(counted(len(solution.bends), "bend"))
     rows = [("length", length_text(solution))]
     if solution.status != "optimal" and solution.lower_bound is not None:
         bound = f"lower bound {solution.lower_bound:.6g}"

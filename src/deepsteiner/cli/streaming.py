@@ -135,16 +135,8 @@ def stream_source(
     return whole, iter(data)
 
 
-def refuse_for_streams(
-    what: str, crs: str | None, project_to: str | None, trace: bool, without_terminals: bool
-) -> None:
+def refuse_for_streams(what: str, given: Mapping[str, Any]) -> None:
     """Say which option does not go with a stream, or with tiles."""
-    given = {
-        "--crs": crs,
-        "--project-to": project_to,
-        "--trace": trace,
-        "--without-terminals": without_terminals,
-    }
     for name, value in given.items():
         if value:
             raise OptionError(f"{what} goes without {name}")

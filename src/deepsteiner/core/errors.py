@@ -40,6 +40,10 @@ class UnknownMethodError(InputError):
     """No method of that name is registered."""
 
 
+class ObstacleError(InputError):
+    """An obstacle cannot be used, or leaves a terminal inside it or cut off."""
+
+
 class TreeError(InputError):
     """The edges do not form the tree they claim to be."""
 

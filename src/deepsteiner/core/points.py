@@ -175,9 +175,17 @@ class Problem:
     ties: IntArray
 
     @classmethod
-    def of(cls, terminals: FloatArray, duplicates: Duplicates = "merge") -> Problem:
-        """Map validated terminals into their frame and merge (or refuse) those that coincide."""
-        frame = Frame.of(terminals)
+    def of(
+        cls,
+        terminals: FloatArray,
+        duplicates: Duplicates = "merge",
+        around: FloatArray | None = None,
+    ) -> Problem:
+        """Map validated terminals into their frame and merge (or refuse) those that coincide.
+
+        `around` are further points that the frame must hold.
+        """
+        frame = Frame.of(terminals if around is None else np.concatenate((terminals, around)))
         inside = frame.into(terminals)
         owner, first, ties = merge_coincident(inside)
         if len(ties) and duplicates == "raise":

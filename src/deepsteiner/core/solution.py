@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from .errors import OptionError, TreeError
+from .obstacles import Polygon, check_free
 from .points import FloatArray, IntArray, as_points
 from .scalars import as_real
 from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
@@ -39,7 +40,8 @@ class Solution:
     steiner_points
         The junctions that were added, (s, 2).
     edges
-        Pairs of nodes, (n + s - 1, 2): 0 to n - 1 are terminals, Steiner points follow.
+        Pairs of nodes, (n + s + b - 1, 2): 0 to n - 1 are terminals, Steiner points follow, then
+        bends.
     length
         The sum of all edge lengths; in metres where `crs` is set.
     lower_bound
@@ -57,6 +59,11 @@ class Solution:
     crs, plane_crs
         Set where the coordinates are geographic: their reference system, and the plane in which
         the tree was solved and measured.
+    bends
+        Corners of obstacles where the tree bends or branches, (b, 2).
+    obstacles
+        What the tree avoids: polygons that do not overlap, widened by the clearance, each a tuple
+        of closed rings (the outer one, then holes).
 
     Examples
     --------
@@ -77,9 +84,11 @@ class Solution:
     info: dict[str, Any] = field(default_factory=dict)
     crs: str | None = None
     plane_crs: str | None = None
+    bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    obstacles: tuple[Polygon, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("terminals", "steiner_points", "edges"):
+        for name in ("terminals", "steiner_points", "edges", "bends"):
             dtype = np.int64 if name == "edges" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C").reshape(-1, 2)
             array.flags.writeable = False
@@ -103,8 +112,8 @@ class Solution:
 
     @property
     def coordinates(self) -> FloatArray:
-        """Terminals and Steiner points in one array, as `edges` indexes them."""
-        return np.concatenate((self.terminals, self.steiner_points))
+        """Terminals, Steiner points and bends in one array, as `edges` indexes them."""
+        return np.concatenate((self.terminals, self.steiner_points, self.bends))
 
     def edge_lengths(self) -> FloatArray:
         """Return the length of every edge, in metres if `crs` is set.
@@ -125,7 +134,7 @@ class Solution:
         return np.hypot(difference[:, 0], difference[:, 1])
 
     def validate(self, *, strict: bool = False) -> Solution:
-        """Check that this is a tree over all terminals whose length is as stated.
+        """Check that this is a tree over all terminals, around obstacles, as long as stated.
 
         Parameters
         ----------
@@ -151,8 +160,13 @@ class Solution:
         if self.status not in STATUSES:
             raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         as_points(self.terminals, what="terminals")
-        check_tree(self.terminals, self.steiner_points, self.edges)
+        check_tree(self.terminals, np.concatenate((self.steiner_points, self.bends)), self.edges)
         nodes = self._plane_coordinates()
+        if self.obstacles:
+            plane = self._plane()
+            check_free(
+                nodes, self.edges, self.obstacles, np.asarray if plane is None else plane.into
+            )
         length = tree_length(nodes, self.edges)
         if not math.isclose(length, self.length, rel_tol=LENGTH_TOLERANCE, abs_tol=0.0):
             raise TreeError(f"the edges sum to {length!r} but the stated length is {self.length!r}")
@@ -160,7 +174,8 @@ class Solution:
         if bound is not None and not bound <= self.length * (1 + LENGTH_TOLERANCE):
             raise TreeError(f"the lower bound {bound!r} exceeds the length {self.length!r}")
         if strict:
-            check_strict(nodes, self.edges, len(self.terminals), int(self.info.get("relays", 0)))
+            relays = int(self.info.get("relays", 0))
+            check_strict(nodes, self.edges, len(self.terminals), relays, len(self.bends))
         return self
 
     def with_max_edge(self, limit: float) -> Solution:
@@ -223,7 +238,12 @@ class Solution:
         relays = ends[:, 0] * (1 - share) + ends[:, 1] * share
         if (plane := self._plane()) is not None:
             relays = plane.back(relays)
-        return np.concatenate((self.steiner_points, relays)), np.stack((tail, head), axis=1)
+        edges = np.stack((tail, head), axis=1)
+        # Relays are the last of the Steiner points; bends come after them.
+        bends, first = len(self.bends), len(nodes) - len(self.bends)
+        moved = np.where(edges >= len(nodes), edges - bends, edges + len(relays))
+        edges = np.where(edges < first, edges, moved)
+        return np.concatenate((self.steiner_points, relays)), edges
 
     def _plane(self) -> Plane | None:
         """Return the plane in which lengths are measured where the coordinates are geographic."""
@@ -393,8 +413,9 @@ class Solution:
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap {100 * self.gap:.3g} %"
         unit = " m" if self.crs is not None else ""
+        bends = f"{len(self.bends)} bends, " if len(self.bends) else ""
         return (
             f"<Solution {self.method or 'tree'}: {len(self.terminals)} terminals, "
-            f"{len(self.steiner_points)} Steiner points, length {self.length:.6g}{unit}{gap}, "
-            f"{self.status}, {self.runtime:.3g} s>"
+            f"{len(self.steiner_points)} Steiner points, {bends}"
+            f"length {self.length:.6g}{unit}{gap}, {self.status}, {self.runtime:.3g} s>"
         )

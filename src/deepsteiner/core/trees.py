@@ -191,14 +191,18 @@ def tree_length(coordinates: FloatArray, edges: IntArray) -> float:
 
 
 def check_strict(
-    coordinates: FloatArray, edges: IntArray, terminal_count: int, relays: int
+    coordinates: FloatArray, edges: IntArray, terminal_count: int, relays: int, bends: int = 0
 ) -> None:
     """Raise TreeError unless Steiner points have degree 3 and angles of 120 degrees.
 
-    The last `relays` points are relays on straight edges: degree 2 and 180 degrees.
+    The last `relays` points before the bends are relays on straight edges: degree 2 and 180
+    degrees. Bends, the last of all, have degree 2 at least.
     """
-    total = len(coordinates)
-    degree = np.bincount(edges.ravel(), minlength=total)
+    total = len(coordinates) - bends
+    degree = np.bincount(edges.ravel(), minlength=total + bends)
+    if (degree[total:] < 2).any():
+        raise TreeError(f"node {total + int(np.argmin(degree[total:]))} is a bend without a use")
+    degree = degree[:total]
     expected = np.full(total, 3)
     expected[total - relays :] = 2
     wrong = np.flatnonzero(degree[terminal_count:] != expected[terminal_count:]) + terminal_count
@@ -215,7 +219,7 @@ def _check_angles(
     coordinates: FloatArray, edges: IntArray, terminal_count: int, expected: IntArray
 ) -> None:
     both = np.concatenate((edges, edges[:, ::-1]))
-    both = both[both[:, 0] >= terminal_count]
+    both = both[(both[:, 0] >= terminal_count) & (both[:, 0] < len(expected))]
     vector = coordinates[both[:, 1]] - coordinates[both[:, 0]]
     norm = np.hypot(vector[:, 0], vector[:, 1])
     spacing = np.spacing(np.abs(coordinates).max())

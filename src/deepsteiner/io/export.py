@@ -13,13 +13,14 @@ from ..core.solution import Solution
 
 # What a solution is made of, by the names of its fields, and the kinds of its nodes.
 ARRAYS = ("terminals", "steiner_points", "edges")
-NODE_KINDS = ("terminal", "steiner", "relay")
+NODE_KINDS = ("terminal", "steiner", "relay", "bend")
 
 
 def nodes_of(solution: Solution) -> Iterator[tuple[int, str, list[float]]]:
     """Yield the number, the kind and the position of every node."""
     relays = int(solution.info.get("relays", 0))
-    counts = len(solution.terminals), len(solution.steiner_points) - relays, relays
+    others = len(solution.steiner_points) - relays
+    counts = len(solution.terminals), others, relays, len(solution.bends)
     kinds = np.repeat(NODE_KINDS, counts).tolist()
     yield from zip(range(len(kinds)), kinds, solution.coordinates.tolist(), strict=True)
 
@@ -41,8 +42,8 @@ def solution_to_networkx(solution: Solution) -> Any:
     Returns
     -------
     networkx.Graph
-        Nodes carry `pos` and `kind` ("terminal", "steiner" or "relay"), edges carry `length`, and
-        the graph carries the length, bound, status, method and crs of the solution.
+        Nodes carry `pos` and `kind` ("terminal", "steiner", "relay" or "bend"), edges carry
+        `length`, and the graph carries the length, bound, status, method and crs of the solution.
 
     Raises
     ------

@@ -11,6 +11,7 @@ from typing import Any, get_args
 import numpy as np
 
 from ..core.errors import FormatError, OptionError, TreeError
+from ..core.obstacles import as_obstacles
 from ..core.points import IntArray, as_points
 from ..core.scalars import as_real, as_whole
 from ..core.solution import STATUSES, Solution, SolutionFormat
@@ -68,6 +69,8 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 MAY_BE_NONE = ("lower_bound", "crs", "plane_crs")
 FIELDS = ("format", "version", *READERS, *ARRAYS)
+# Only where there are obstacles.
+MORE_FIELDS = ("bends", "obstacles")
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
@@ -99,6 +102,9 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
     with reading("the solution's info"):
         plain = {field: _plain(getattr(solution, field), field) for field in READERS}
     arrays = {field: getattr(solution, field).tolist() for field in ARRAYS}
+    if solution.obstacles or len(solution.bends):
+        arrays["bends"] = solution.bends.tolist()
+        arrays["obstacles"] = [[ring.tolist() for ring in one] for one in solution.obstacles]
     return {"format": MARK, "version": FORMAT_VERSION, **plain, **arrays}
 
 
@@ -325,7 +331,8 @@ def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
             "a newer deepsteiner may read it"
         )
     missing = [field for field in FIELDS if field not in data]
-    unknown = [shorten(str(field)) for field in data if field not in FIELDS][:8]
+    known = FIELDS + MORE_FIELDS
+    unknown = [shorten(str(field)) for field in data if field not in known][:8]
     if missing or unknown:
         problem = "missing" if missing else "unknown"
         raise FormatError(f"{name}: {problem} fields: {', '.join(missing or unknown)}")
@@ -334,6 +341,10 @@ def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
     steiner = data["steiner_points"]
     if not _is_empty(steiner):
         steiner = as_points(steiner, what=f"{name}: steiner_points")
+    bends = data.get("bends", [])
+    if not _is_empty(bends):
+        bends = as_points(bends, what=f"{name}: bends")
+    obstacles = as_obstacles(data.get("obstacles", []), name)
     edges = as_edges(data["edges"])
     if edges is None:
         raise FormatError(f"{name}: edges must be pairs of node numbers")
@@ -345,7 +356,7 @@ def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
     if relay_count(values["info"], steiner) is None:
         relays = shown(values["info"]["relays"])
         raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays}")
-    solution = Solution(terminals, steiner, edges, **values)
+    solution = Solution(terminals, steiner, edges, **values, bends=bends, obstacles=obstacles)
     try:
         return solution.validate()
     except TreeError as error:

@@ -24,7 +24,7 @@ def solution_to_geojson(solution: Solution, data: dict[str, Any]) -> dict[str, A
     plane = solution.crs is None
     exact = solution.coordinates
     drawn = (exact if plane else to_lonlat(exact, solution.crs)).tolist()
-    summary = {name: value for name, value in data.items() if name not in ARRAYS}
+    summary = {name: value for name, value in data.items() if name not in (*ARRAYS, "bends")}
     features = []
     for node, kind, position in nodes_of(solution):
         kept = {} if solution.crs in (None, LONLAT) else {"position": position}
@@ -36,6 +36,9 @@ def solution_to_geojson(solution: Solution, data: dict[str, Any]) -> dict[str, A
             features.append(feature("LineString", ends, **properties))
         else:
             features.append(feature("MultiLineString", _cut(*ends), **properties))
+    for index, polygon in enumerate(solution.obstacles):
+        rings = [(ring if plane else to_lonlat(ring, solution.crs)).tolist() for ring in polygon]
+        features.append(feature("Polygon", rings, kind="obstacle", id=index))
     return {
         "type": "FeatureCollection",
         MEMBER: {**summary, "coordinates": "plane" if plane else "geographic"},
@@ -63,6 +66,7 @@ def dict_from_geojson(value: Any, name: str) -> dict[str, Any]:
     data = {field: content for field, content in summary.items() if field != "coordinates"}
     terminals: list[Any] = []
     others: list[Any] = []
+    bends: list[Any] = []
     edges: list[Any] = []
     try:
         for part in value["features"]:
@@ -71,13 +75,19 @@ def dict_from_geojson(value: Any, name: str) -> dict[str, Any]:
             if kind == "edge":
                 edges.append([properties["from"], properties["to"]])
                 continue
-            _check_node(properties, len(terminals) + len(others), bool(others), name)
+            if kind == "obstacle":  # the member has it in full
+                continue
+            place = len(terminals) + len(others) + len(bends)
+            _check_node(properties, place, bool(others or bends), name)
             position = properties.get("position", part["geometry"]["coordinates"])
-            (terminals if kind == "terminal" else others).append(position)
+            kinds = {"terminal": terminals, "bend": bends}
+            kinds.get(kind, others).append(position)
     except (KeyError, TypeError, AttributeError):
         raise FormatError(
             f"{name}: expected features with kind, id, from and to, as a saved solution has"
         ) from None
+    if bends:
+        data["bends"] = bends
     return {**data, **dict(zip(ARRAYS, (terminals, others, edges), strict=True))}
 
 

@@ -31,7 +31,7 @@ class MethodInfo:
     `guarantee` says what is known about the tree's length, `needs` names the packages beyond a
     plain install, `strict` promises Steiner points of degree 3 with 120-degree angles, and
     `random` says that the seed matters. A method whose `devices` do not name "cuda" works on the
-    processor, whatever the device.
+    processor, whatever the device. `supports` names what it takes beyond points: "obstacles".
     """
 
     name: str
@@ -42,13 +42,16 @@ class MethodInfo:
     strict: bool = False
     random: bool = False
     devices: tuple[Place, ...] = ("cpu",)
+    supports: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
     """One instance on its way through a method: distinct points in the frame, at least three.
 
-    `trace` is a list to append JSON-able records to, or None where nobody asked for one.
+    `trace` is a list to append JSON-able records to, or None where nobody asked for one. `plane`
+    has the obstacles (a `plane.plane.Plane`), None where there are none; with obstacles there may
+    be two points only.
     """
 
     points: FloatArray
@@ -57,6 +60,7 @@ class Run:
     seed: int
     device: Place = "cpu"
     trace: list[dict[str, Any]] | None = None
+    plane: Any = None
 
     def length(self, steiner: FloatArray, edges: IntArray) -> float:
         """Return the length of a tree over the points and Steiner points, in the frame."""
@@ -68,7 +72,8 @@ class Tree:
     """What a method returns: Steiner points and edges over (points, Steiner points), in the frame.
 
     `optimal` is a claim of proof. `lower_bound` is in units of the frame. `method` names the
-    method that made the tree where that is not the one that was asked.
+    method that made the tree where that is not the one that was asked. `bends`, the corners of
+    obstacles in use, come after the Steiner points in the numbers of the nodes.
     """
 
     steiner: FloatArray
@@ -77,6 +82,7 @@ class Tree:
     optimal: bool = False
     info: dict[str, Any] = field(default_factory=dict)
     method: str | None = None
+    bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
 
 
 @dataclass(frozen=True, slots=True)

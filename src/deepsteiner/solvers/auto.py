@@ -31,6 +31,8 @@ EXACT_SIZE = 500
 EXACT_WORK = 800
 # With a time limit, larger instances than this are not worth starting `exact` on.
 LIMITED_EXACT_SIZE = 5_000
+# With obstacles: about half a minute.
+OBSTACLE_SIZE = 100
 BATCH_LIMIT = exact.BATCH_LIMIT
 # Batches of small instances are solved exactly, which no accelerator helps.
 BATCH_DEVICE = "cpu"
@@ -69,6 +71,7 @@ INFO = MethodInfo(
     guarantee="that of the method it used, which the solution names",
     strict=True,
     devices=("cpu", "cuda"),
+    supports=frozenset({"obstacles"}),
 )
 
 __all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
@@ -77,6 +80,10 @@ __all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_bat
 def solve(run: Run, options: Options) -> Tree:
     """Solve with the best method for the number of points and the time."""
     n = len(run.points)
+    if run.plane is not None:
+        chosen: Any = exact if n <= OBSTACLE_SIZE else local
+        found: Tree = chosen.solve(run, chosen.Options())
+        return replace(found, method=chosen.INFO.name)
     if run.monitor.time_limit is not None and n <= LIMITED_EXACT_SIZE:
         return _within_limit(run)
     if n <= EXACT_SIZE:

@@ -88,6 +88,7 @@ INFO = MethodInfo(
     guarantee="the shortest tree, proven, when the status is optimal; a proven bound otherwise",
     options=describe(Options),
     strict=True,
+    supports=frozenset({"obstacles"}),
 )
 
 
@@ -98,6 +99,10 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
     and no proof that it contradicts is handed out.
     """
     n = len(run.points)
+    if run.plane is not None:
+        from .around import solve_exact
+
+        return solve_exact(run, options != Options())
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         small = _Small(run.points[None])
         if run.monitor.report("kernel"):

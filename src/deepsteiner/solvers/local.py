@@ -103,11 +103,16 @@ INFO = MethodInfo(
     "0.002 % above the optimum",
     options=describe(Options),
     strict=True,
+    supports=frozenset({"obstacles"}),
 )
 
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
+    if run.plane is not None:
+        from .around import solve_local
+
+        return solve_local(run, options)
     if len(run.points) <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         if not run.monitor.report("kernel"):
             return spanned(run)

@@ -41,7 +41,8 @@ MOST_VECTOR_NODES = 20_000
 def plot_solution(solution: Solution, ax: Axes | None = None) -> Axes:
     """Draw a solution.
 
-    Terminals are filled circles, Steiner points hollow ones, relays small squares.
+    Terminals are filled circles, Steiner points hollow ones, relays small squares, bends small
+    diamonds; obstacles are hatched.
 
     Parameters
     ----------
@@ -225,11 +226,14 @@ def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
     from matplotlib.collections import LineCollection
 
     _set_frame(scene, ax)
+    _draw_obstacles(scene, ax)
     dot, line = _sizes(scene, ax, size_for or scene.node_count)
     huge = scene.node_count > MOST_VECTOR_NODES
     edges = LineCollection(list(scene.segments), colors=EDGE_COLOUR, linewidths=line, zorder=1)
     edges.set(capstyle="round", rasterized=huge)
     ax.add_collection(edges, autolim=False)
+    if len(scene.bends):
+        ax.plot(*scene.bends.T, "D", color=EDGE_COLOUR, markersize=0.45 * dot, zorder=2)
     marks = (
         (scene.relays, "s", 0.45 * dot, INK),
         (scene.steiner, "o", 0.75 * dot, PAPER),
@@ -240,6 +244,16 @@ def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
         drawn.set(markerfacecolor=face, rasterized=huge, clip_on=False, in_layout=False)
         drawn.set(markeredgewidth=0 if face == INK else min(0.16 * dot, 1.0))
     return ax
+
+
+def _draw_obstacles(scene: Scene, ax: Axes) -> None:
+    """Hatch the obstacles; holes are left white."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path as Outline
+
+    for polygon in scene.obstacles:
+        whole = Outline.make_compound_path(*(Outline(ring, closed=True) for ring in polygon))
+        ax.add_patch(PathPatch(whole, facecolor="none", edgecolor=QUIET, hatch="////", lw=0.6))
 
 
 def _sizes(scene: Scene, ax: Axes, n: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,15 +26,18 @@ class Scene:
     segments: FloatArray
     aspect: float
     geographic: bool
+    bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    obstacles: tuple[tuple[FloatArray, ...], ...] = ()
 
     @property
     def node_count(self) -> int:
         """How many nodes are drawn."""
-        return len(self.terminals) + len(self.steiner) + len(self.relays)
+        return sum(map(len, (self.terminals, self.steiner, self.relays, self.bends)))
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Return the middle of all nodes, and their width and height in units of x."""
-        nodes = np.concatenate((self.terminals, self.steiner, self.relays))
+        """Return the middle of all that is drawn, and its width and height in units of x."""
+        outer = [polygon[0] for polygon in self.obstacles]
+        nodes = np.concatenate((self.terminals, self.steiner, self.relays, self.bends, *outer))
         low, high = nodes.min(axis=0), nodes.max(axis=0)
         return low / 2 + high / 2, (high - low) * np.array([1.0, self.aspect])
 
@@ -43,7 +46,8 @@ def scene_of(solution: Solution) -> Scene:
     """Return what to draw for a solution."""
     relays = int(solution.info.get("relays", 0))
     n = len(solution.terminals)
-    return _scene(solution.coordinates, n, relays, solution.edges, solution.crs)
+    nodes, edges, crs = solution.coordinates, solution.edges, solution.crs
+    return _scene(nodes, n, relays, edges, crs, len(solution.bends), solution.obstacles)
 
 
 def scene_of_points(points: FloatArray, *, crs: str | None = None) -> Scene:
@@ -51,8 +55,16 @@ def scene_of_points(points: FloatArray, *, crs: str | None = None) -> Scene:
     return _scene(points, len(points), 0, np.empty((0, 2), dtype=np.int64), crs)
 
 
-def _scene(nodes: FloatArray, n: int, relays: int, edges: IntArray, crs: str | None) -> Scene:
-    """Return the scene of n terminals, then Steiner points, then relays."""
+def _scene(
+    nodes: FloatArray,
+    n: int,
+    relays: int,
+    edges: IntArray,
+    crs: str | None,
+    bends: int = 0,
+    obstacles: tuple[tuple[FloatArray, ...], ...] = (),
+) -> Scene:
+    """Return the scene of n terminals, then Steiner points, then relays, then bends."""
     largest_x, largest_y = np.abs(nodes).max(axis=0)
     # A CRS may also be a projected one in metres, whose coordinates are drawn as they are.
     geographic = bool(crs is not None and largest_x <= 360 and largest_y <= 90)
@@ -62,9 +74,10 @@ def _scene(nodes: FloatArray, n: int, relays: int, edges: IntArray, crs: str | N
             nodes = np.column_stack((nodes[:, 0] % 360, nodes[:, 1]))
         middle = (nodes[:, 1].min() + nodes[:, 1].max()) / 2
         aspect = 1 / max(math.cos(math.radians(middle)), 0.05)
-    first_relay = len(nodes) - relays
-    parts = nodes[:n], nodes[n:first_relay], nodes[first_relay:], nodes[edges]
-    return Scene(*parts, aspect, geographic)
+    first_bend = len(nodes) - bends
+    first_relay = first_bend - relays
+    parts = nodes[:n], nodes[n:first_relay], nodes[first_relay:first_bend], nodes[edges]
+    return Scene(*parts, aspect, geographic, nodes[first_bend:], obstacles)
 
 
 def length_text(solution: Solution) -> str:
@@ -112,6 +125,7 @@ def count_text(scene: Scene) -> str:
         ("●", "terminal", scene.terminals),
         ("○", "Steiner point", scene.steiner),
         ("■", "relay", scene.relays),
+        ("◆", "bend", scene.bends),
     )
     return "   ".join(
         f"{sign} {len(nodes):,} {noun}{'' if len(nodes) == 1 else 's'}"

@@ -15,7 +15,7 @@ from ..core.errors import OptionError
 from ..core.points import FloatArray
 from ..core.scalars import as_whole
 from ..core.solution import Solution
-from .scene import EDGE_COLOUR, INK, PAPER, count_text, heading, scene_of
+from .scene import EDGE_COLOUR, INK, PAPER, QUIET, count_text, heading, scene_of
 
 MARGIN = 14.0
 # Height over width of the page, so that collinear points still get a page one can look at.
@@ -77,12 +77,18 @@ def solution_svg(solution: Solution, width: int = 480) -> str:
         f"M{x:g} {y:g}L{u:g} {v:g}" for (x, y), (u, v) in zip(ends[::2], ends[1::2], strict=True)
     )
     steiner = _dots(place(scene.steiner))
+    rings = (ring for polygon in scene.obstacles for ring in polygon)
+    outlines = "".join(
+        "M" + "L".join(f"{x:g} {y:g}" for x, y in place(ring)) + "Z" for ring in rings
+    )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{pixels}" height="{height}" '
         f'viewBox="0 0 {pixels} {height}" role="img" aria-label="{words}">',
         f"<title>{words}</title>",
         f'<rect width="{pixels}" height="{height}" fill="{PAPER}"/>',
+        _area(outlines),
         _path(edges, EDGE_COLOUR, stroke),
+        _path(_dots(place(scene.bends)), EDGE_COLOUR, 0.5 * dot, "square"),
         _path(_dots(place(scene.relays)), INK, 0.5 * dot, "square"),
         _path(steiner, INK, 0.8 * dot),
         _path(steiner, PAPER, 0.8 * dot - 1.2 * stroke),
@@ -90,6 +96,18 @@ def solution_svg(solution: Solution, width: int = 480) -> str:
         "</svg>",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _area(outlines: str) -> str:
+    """Return obstacles, hatched; holes are left white."""
+    if not outlines:
+        return ""
+    return (
+        '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse">'
+        f'<path d="M0 6L6 0" stroke="{QUIET}" stroke-width="0.7"/></pattern></defs>'
+        f'<path d="{outlines}" fill="url(#hatch)" fill-rule="evenodd" stroke="{QUIET}" '
+        'stroke-width="0.8"/>'
+    )
 
 
 def _dots(nodes: list[list[float]]) -> str:

@@ -11,7 +11,13 @@ import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
-from ..inputs import Instance, instances_from_dataset, instances_from_files, method_options
+from ..inputs import (
+    Instance,
+    instances_from_dataset,
+    instances_from_files,
+    load_obstacles,
+    method_options,
+)
 from ..solving import Solved, finished, prepare
 from ..streaming import (
     Request,
@@ -90,6 +96,13 @@ def solve(
     project_to: Annotated[
         str | None, _input(metavar="CRS", help="The plane to solve in (default: a local one).")
     ] = None,
+    obstacles: Annotated[
+        list[str] | None,
+        _input(metavar="PATH", help="GeoJSON polygons that edges must not cross; repeatable."),
+    ] = None,
+    clearance: Annotated[
+        float | None, _input(metavar="LENGTH", help="A distance to keep from obstacles.")
+    ] = None,
     max_edge: Annotated[
         float | None, _output(metavar="LENGTH", help="Insert relays on longer edges.")
     ] = None,
@@ -138,6 +151,7 @@ def solve(
       deepsteiner solve cities.csv -m greedy -o relax=no -O tree.json
       cat cities.csv | deepsteiner solve - -O - > tree.json
       deepsteiner solve a.csv b.csv c.csv -O results.jsonl
+      deepsteiner solve sites.csv --obstacles lakes.geojson -O tree.svg
       deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
       deepsteiner solve nets.jsonl -O trees.jsonl --resume --engine processes:8
 
@@ -150,8 +164,13 @@ def solve(
         raise OptionError("give either --workers or --engine, which has workers of its own")
     method = "exact" if prove and method == "auto" else method
     options = method_options(method, option or [])
+    single = {
+        "--crs": crs, "--project-to": project_to, "--trace": trace,
+        "--without-terminals": without_terminals, "--obstacles": obstacles,
+        "--clearance": clearance,
+    }  # fmt: skip
     if tiles is not None:
-        refuse_for_streams("--tiles", crs, project_to, trace, without_terminals)
+        refuse_for_streams("--tiles", single)
         given = TilesRequest(files or [], output, tiles, "neural" if method == "auto" else method)
         with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as w:
             words = solve_in_tiles(given, options, workers, executor, w)
@@ -161,7 +180,7 @@ def solve(
         return
     common = {"time_limit": time_limit, "seed": seed, "duplicates": duplicates, "device": device}
     if is_stream(files or [], output, stream or resume):
-        refuse_for_streams("a stream", crs, project_to, trace, without_terminals)
+        refuse_for_streams("a stream", single)
         name, source = stream_source(files, dataset, dataset_file, count, split, seed, n)
         request = Request(name, source, check_output(output, as_json), resume, max_edge)
         call = {"method": method, "options": options, "common": common}
@@ -176,7 +195,13 @@ def solve(
     target = _target_for(target, len(instances))
     if without_terminals and (target is None or target.format != "json"):
         raise OptionError("--without-terminals is for one instance, written as json: -O tree.json")
-    alone = {"crs": crs, "project_to": project_to, "trace": trace or None}
+    alone = {
+        "crs": crs,
+        "project_to": project_to,
+        "trace": trace or None,
+        "obstacles": [load_obstacles(path) for path in obstacles] if obstacles else None,
+        "clearance": clearance,
+    }
     asked = {name: value for name, value in alone.items() if value is not None}
     with engine_of(engine, quiet=quiet) as executor, Watch(quiet=quiet, verbose=verbose) as watch:
         job = prepare(instances, method, options, common, workers, watch, executor, **asked)

@@ -31,6 +31,7 @@ INFO = MethodInfo(
     summary="the minimum spanning tree, without Steiner points",
     guarantee="at most 1/0.82416 = 1.2134 times the optimum (Chung and Graham 1985)",
     strict=True,
+    supports=frozenset({"obstacles"}),
 )
 BATCH_LIMIT = 1500
 
@@ -41,6 +42,10 @@ def solve(run: Run, options: Options) -> Tree:
     """Return the minimum spanning tree of the points (see monitored_spanning_tree for limits)."""
     from ...geometry.spanning_trees import monitored_spanning_tree
 
+    if run.plane is not None:
+        from ..around import solve_mst
+
+        return solve_mst(run)
     edges = monitored_spanning_tree(run.points, run.monitor)
     length = tree_length(run.points, edges)
     run.monitor.report("done", 1, 1, length)

@@ -1,0 +1,1 @@
+"""Full Steiner trees over terminals and corners of obstacles, complete with proof."""

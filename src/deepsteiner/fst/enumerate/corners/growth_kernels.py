@@ -1,0 +1,320 @@
+"""Level by level: join branches around obstacles, close them, and draw what is closed.
+
+Each kernel works on a span and returns how far it came, so that somebody can look at the clock.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ....core.jit import njit
+from ....plane.sight_kernels import Complexes, Floats, Ints
+from ..complete.arc_kernels import cross, dot, norm, turn, unit
+from ..complete.bottleneck_kernels import Records
+from ..complete.forest_kernels import (
+    MIN_EDGE,
+    Forest,
+    child_of,
+    find_tree,
+    insert_key,
+    steiner_point,
+    trunk,
+)
+from .branch_kernels import Sprouts, join, link
+from .landscape_kernels import TIE, Landscape, free_edge, is_allowed, spanning_cost
+
+ROOT3 = math.sqrt(3.0)
+AIM = 1e-9
+"""Sine of the angle by which a closing node may miss an arc."""
+
+
+class Step(NamedTuple):
+    """How far a span came: the next branch, and the ends of what was written."""
+
+    position: int
+    row: int
+    member: int
+    full: bool
+
+
+class Drawn(NamedTuple):
+    """A full tree in the plane: leaves (the root last), then Steiner points.
+
+    spots: where they are.
+    edges: parent and vertex, parents first.
+    below: the branch under each edge.
+    """
+
+    spots: Complexes
+    edges: Ints
+    below: Ints
+
+
+@njit(cache=True, error_model="numpy")
+def share_leaf(sprouts: Sprouts, one: int, two: int) -> bool:
+    """Whether two branches have a leaf in common; members are sorted."""
+    members = sprouts.members
+    i, j = sprouts.branches[one].start, sprouts.branches[two].start
+    i_end, j_end = i + sprouts.branches[one].size, j + sprouts.branches[two].size
+    while i < i_end and j < j_end:
+        if members[i] == members[j]:
+            return True
+        if members[i] < members[j]:
+            i += 1
+        else:
+            j += 1
+    return False
+
+
+@njit(cache=True, error_model="numpy")
+def grow(
+    ground: Landscape, sprouts: Sprouts, order: Ints, low: int, high: int,
+    partners: Ints, widest: float, row: int, member: int, budget: int,
+) -> Step:  # fmt: skip
+    """Join the branches order[low:high], on the left, with partners sorted by x, on the right.
+
+    Two edges that meet at 120 degrees, neither longer than the link between their sides, end at
+    most sqrt(3) links apart: that bounds where partners can be. `widest` is their largest spread.
+    Branches with the last node are never closed, and left out.
+    """
+    branches, members = sprouts.branches, sprouts.members
+    last = len(ground.places) - 1
+    reach = ROOT3 * (ground.longest + TIE)
+    begin_row, begin_member = row, member
+    while low < high and budget > 0:
+        one = branches[order[low]]
+        far = one.spread + widest + reach
+        k = first_from(branches, partners, one.place.real - far)
+        while k < len(partners):
+            two = branches[partners[k]]
+            if two.place.real > one.place.real + far:
+                break
+            budget -= 1
+            away = norm(two.place - one.place) - one.spread - two.spread
+            if away <= reach and not share_leaf(sprouts, order[low], partners[k]):
+                budget -= 10
+                if away <= ROOT3 * (link(ground.special, sprouts, order[low], partners[k]) + TIE):
+                    size = one.size + two.size
+                    if row + 1 >= len(branches) or member + size >= len(members):
+                        return Step(low, begin_row, begin_member, True)
+                    arc = join(ground, sprouts, order[low], partners[k], row, member)
+                    budget -= 20
+                    if arc.exists and members[member + size - 1] != last:
+                        row += 1
+                        member += size
+            k += 1
+        low += 1
+        begin_row, begin_member = row, member
+    return Step(low, row, member, False)
+
+
+@njit(cache=True, error_model="numpy")
+def first_from(branches: np.ndarray, order: Ints, x: float) -> int:
+    """The first of some branches, sorted by x, that is not to the left of x."""
+    low, high = 0, len(order)
+    while low < high:
+        middle = (low + high) // 2
+        if branches[order[middle]].place.real < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@njit(cache=True, error_model="numpy")
+def close(
+    ground: Landscape, sprouts: Sprouts, low: int, high: int, budget: int, found: Records
+) -> tuple[int, int]:
+    """Close branches low..high by later nodes; write the trees, of TREE, to `found`.
+
+    Returns the next branch and the number of trees. Ends early, before a branch, where there may
+    be no room for all trees of the next.
+    """
+    branches, count = sprouts.branches, 0
+    drawn = new_drawn(branches[low].size)
+    while low < high and budget > 0 and count + len(ground.places) <= len(found):
+        own = branches[low]
+        last = sprouts.members[own.start + own.size - 1]
+        for v in range(last + 1, len(ground.places)):
+            budget -= 1
+            if simpson(ground, sprouts, low, v) > 0.0:
+                budget -= 50
+                length = draw(ground.places, sprouts, low, v, drawn)
+                if may_be_needed(ground, sprouts, low, v, drawn):
+                    tree = found[count]
+                    tree.branch, tree.root, tree.length = low, v, length
+                    tree.key = own.key + branches[v].key
+                    count += 1
+        low += 1
+    return low, count
+
+
+@njit(cache=True, error_model="numpy")
+def enter(sprouts: Sprouts, found: Records, known: int) -> int:
+    """Enter trees, of each set of leaves the shortest; returns how many there are then."""
+    trees, forest = sprouts.trees, Forest(sprouts.branches, sprouts.members)
+    for new in found:
+        tree = find_tree(trees, forest, new.key, new.branch, new.root)
+        if tree < 0:
+            tree = known
+            known += 1
+            insert_key(trees.table, new.key, tree)
+            trees.items[tree] = new
+        elif new.length < trees.items[tree].length:
+            trees.items[tree] = new
+    return known
+
+
+@njit(cache=True, error_model="numpy")
+def simpson(ground: Landscape, sprouts: Sprouts, branch: int, root: int) -> float:
+    """Length of the tree that a node closes, its Simpson line; -1 where there is none."""
+    own = sprouts.branches[branch]
+    line = ground.places[root] - own.equilateral
+    length = norm(line)
+    slack = AIM * length
+    if cross(own.a, line) < -slack or cross(line, own.b) < -slack or dot(line, own.a) <= 0.0:
+        return -1.0
+    edge = length - trunk(own, line) / length
+    if edge < MIN_EDGE or edge > ground.longest + TIE:
+        return -1.0
+    cost = link(ground.special, sprouts, branch, root)
+    if edge > cost + TIE or length > own.bound + cost + TIE:
+        return -1.0
+    return length if is_allowed(ground, root, -line) else -1.0
+
+
+@njit(cache=True, error_model="numpy")
+def new_drawn(size: int) -> Drawn:
+    """Room for the trees of branches of that size."""
+    many = 2 * size - 1
+    return Drawn(
+        np.empty(2 * size, np.complex128), np.empty((many, 2), np.int64), np.empty(many, np.int64)
+    )
+
+
+@njit(cache=True, error_model="numpy")
+def draw(places: Complexes, sprouts: Sprouts, branch: int, root: int, drawn: Drawn) -> float:
+    """Draw the tree that `root` closes; return the sum of its edges."""
+    branches, members, _, _, stack, _ = sprouts
+    spots, edges, below = drawn
+    count, begin = branches[branch].size, branches[branch].start
+    for i in range(count):
+        spots[i] = places[members[begin + i]]
+    spots[count] = places[root]
+    u = unit(places[root] - branches[branch].equilateral)
+    vertex, edge, total, depth = count, 0, 0.0, 1
+    stack[0].node, stack[0].turned, stack[0].parent = branch, 0, count
+    while depth > 0:
+        depth -= 1
+        node, turned, parent = stack[depth].node, stack[depth].turned, stack[depth].parent
+        if branches[node].size == 1:
+            here = 0
+            while members[begin + here] != node:
+                here += 1
+        else:
+            vertex += 1
+            here = vertex
+            spots[here] = steiner_point(branches[node], turn(u, turned))
+            for side in range(2):
+                stack[depth].node = child_of(branches, node, side)
+                stack[depth].turned, stack[depth].parent = turned - 1 + 2 * side, here
+                depth += 1
+        edges[edge, 0], edges[edge, 1], below[edge] = parent, here, node
+        edge += 1
+        total += norm(spots[parent] - spots[here])
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def may_be_needed(
+    ground: Landscape, sprouts: Sprouts, branch: int, root: int, drawn: Drawn
+) -> bool:
+    """Test a drawn tree: bottlenecks, upper bound, corners, lunes, and that all edges are free."""
+    branches, members = sprouts.branches, sprouts.members
+    own = branches[branch]
+    count, begin = own.size, own.start
+    leaves = np.empty(count + 1, np.int64)
+    leaves[:count] = members[begin : begin + count]
+    leaves[count] = root
+    total = 0.0
+    for e in range(2 * count - 1):
+        p, q = drawn.spots[drawn.edges[e, 0]], drawn.spots[drawn.edges[e, 1]]
+        length = norm(p - q)
+        total += length
+        if length < MIN_EDGE or length > across(ground.special, sprouts, leaves, drawn.below[e]):
+            return False
+    if total > spanning_cost(ground.special, leaves, count + 1) + TIE:
+        return False
+    for e in range(2 * count - 1):
+        parent, vertex = drawn.edges[e]
+        p, q = drawn.spots[parent], drawn.spots[vertex]
+        if vertex < count and not is_allowed(ground, leaves[vertex], p - q):
+            return False
+        if not free_edge(ground, p, q):
+            return False
+        one = root if parent == count else -1
+        two = leaves[vertex] if vertex < count else -1
+        if has_lune(ground, p, q, one, two):
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def across(special: Floats, sprouts: Sprouts, leaves: Ints, child: int) -> float:
+    """The least special distance between the leaves below an edge and the others, and a tie."""
+    own = sprouts.branches[child]
+    inner = sprouts.members[own.start : own.start + own.size]
+    least = np.inf
+    for u in leaves:
+        inside = False
+        for v in inner:
+            inside = inside or u == v
+        if not inside:
+            for v in inner:
+                least = min(least, special[u, v])
+    return least + TIE
+
+
+@njit(cache=True, error_model="numpy")
+def has_lune(ground: Landscape, p: complex, q: complex, one: int, two: int) -> bool:
+    """Whether a terminal is nearer to both ends of an edge than these are to each other.
+
+    The terminal is on one side of the edge, so the way to the end on the other side could take
+    its place. Both ways must be free.
+    """
+    length = norm(p - q) - TIE
+    for z in range(ground.terminals):
+        place = ground.places[z]
+        if (
+            z != one
+            and z != two
+            and norm(place - p) < length
+            and norm(place - q) < length
+            and free_edge(ground, place, p)
+            and free_edge(ground, place, q)
+        ):
+            return True
+    return False
+
+
+@njit(cache=True, error_model="numpy")
+def straight_edges(ground: Landscape, seen: np.ndarray) -> Ints:
+    """Trees of two leaves: all pairs that see each other and pass the tests."""
+    size = len(ground.places)
+    found = np.empty((size * (size - 1) // 2, 2), np.int64)
+    count = 0
+    for u in range(size):
+        for v in range(u + 1, size):
+            way = ground.places[v] - ground.places[u]
+            if (
+                seen[u, v]
+                and norm(way) <= ground.special[u, v] + TIE
+                and is_allowed(ground, u, way)
+                and is_allowed(ground, v, -way)
+            ):
+                found[count, 0], found[count, 1] = u, v
+                count += 1
+    return found[:count].copy()

@@ -1,0 +1,1 @@
+"""Selection of full Steiner trees where some nodes may be left out."""

@@ -1,0 +1,274 @@
+"""`Plane`: the plane with hard obstacles, in the coordinates of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..core.errors import ObstacleError
+from ..core.points import FloatArray, Frame, IntArray
+from .shapes import load_shapely, unite
+
+if TYPE_CHECKING:
+    from .sight_kernels import Complexes, Flags, Walls
+
+BENT = 1e-12
+"""Sine of the least turn at a corner that a shortest way can notice."""
+OUTSIDE = -1
+"""The region outside all obstacles; others are numbers of holes."""
+
+
+@dataclass(frozen=True)
+class Corners:
+    """Convex corners of obstacles, where shortest ways may bend.
+
+    Attributes
+    ----------
+    places
+        Where they are, (k, 2).
+    owner
+        The obstacle of each.
+    side
+        The direction, as an angle, of the wall from which the free directions are counted,
+        counter-clockwise.
+    free
+        The free angle at each, more than pi; 2 pi where another obstacle touches the corner and
+        nothing is known about directions.
+    """
+
+    places: FloatArray
+    owner: IntArray
+    side: FloatArray
+    free: FloatArray
+
+    def of(self, obstacles: Any) -> Corners:
+        """Return the corners of some obstacles, each place once."""
+        keep = np.flatnonzero(np.isin(self.owner, list(obstacles)))
+        places, first, count = np.unique(
+            self.places[keep], axis=0, return_index=True, return_counts=True
+        )
+        rows = keep[first]
+        free = np.where(count > 1, 2.0 * np.pi, self.free[rows])
+        return Corners(places, self.owner[rows], self.side[rows], free)
+
+
+@dataclass(frozen=True)
+class Plane:
+    """The plane with hard obstacles.
+
+    Attributes
+    ----------
+    polygons
+        Shapely polygons in the frame, united, widened by the clearance; they do not overlap.
+    frame
+        The frame.
+    """
+
+    polygons: tuple[Any, ...]
+    frame: Frame
+
+    @classmethod
+    def of(cls, shapes: list[Any], clearance: float, frame: Frame) -> Plane:
+        """Return the plane with shapely shapes in it, given in the user's coordinates."""
+        shapely = load_shapely()
+        united = unite(shapes, clearance, frame.unit) if shapes else []
+        return cls(tuple(shapely.transform(one, frame.into) for one in united), frame)
+
+    def __len__(self) -> int:
+        return len(self.polygons)
+
+    @cached_property
+    def rings(self) -> list[tuple[FloatArray, int]]:
+        """Every ring without its closing point, the inside to its left, and its obstacle."""
+        found = []
+        for owner, polygon in enumerate(self.polygons):
+            for ring in (polygon.exterior, *polygon.interiors):
+                found.append((np.asarray(ring.coords)[:-1, :2].copy(), owner))
+        return found
+
+    @cached_property
+    def walls(self) -> Walls:
+        """The boundary of all obstacles, as kernels take it."""
+        return self.walls_of(range(len(self)))
+
+    def walls_of(self, obstacles: Iterable[int]) -> Walls:
+        """Return the boundary of some obstacles."""
+        from .sight_kernels import Walls
+
+        chosen = set(obstacles)
+        rings = [(ring, owner) for ring, owner in self.rings if owner in chosen]
+        tails = [np.empty((0, 2)), *(ring for ring, _ in rings)]
+        heads = [np.empty((0, 2)), *(np.roll(ring, -1, axis=0) for ring, _ in rings)]
+        owners = [np.full(len(ring), owner) for ring, owner in rings]
+        return Walls(
+            as_complex(np.concatenate(tails)),
+            as_complex(np.concatenate(heads)),
+            np.concatenate([np.empty(0, np.int64), *owners]),
+        )
+
+    @cached_property
+    def corners(self) -> Corners:
+        """The convex corners of all obstacles."""
+        parts = [_convex(ring, owner) for ring, owner in self.rings]
+        empty = (np.empty((0, 2)), np.empty(0, np.int64), np.empty(0), np.empty(0))
+        places, owner, side, free = (
+            np.concatenate(some) for some in zip(empty, *parts, strict=True)
+        )
+        if len(places):
+            free = np.where(self._touched(places), 2.0 * np.pi, free)
+        return Corners(places, owner, side, free)
+
+    def _touched(self, places: FloatArray) -> Flags:
+        """Return which corners lie on more than the two walls that meet there."""
+        from .sight_kernels import DEPTH
+
+        shapely = load_shapely()
+        walls = self.walls
+        lines = shapely.linestrings(np.stack((as_pairs(walls.tail), as_pairs(walls.head)), axis=1))
+        spots = shapely.points(places)
+        near = shapely.STRtree(lines).query(spots, predicate="dwithin", distance=DEPTH)
+        return np.asarray(np.bincount(near[0], minlength=len(places)) > 2)
+
+    def sees(self, a: Any, b: Any) -> bool:
+        """Return whether the segment between two places of the frame crosses no obstacle."""
+        from .sight_kernels import sees
+
+        return bool(sees(self.walls, complex(*a), complex(*b)))
+
+    def crossed(self, nodes: FloatArray, edges: IntArray) -> list[int]:
+        """Return the obstacles that some edge of a tree goes through."""
+        from .sight_kernels import all_see
+
+        if not len(self) or not len(edges):
+            return []
+        shapely = load_shapely()
+        lines = shapely.linestrings(nodes[edges])
+        pairs = self._index.query(lines, predicate="intersects")
+        places = as_complex(nodes)
+        found = []
+        for obstacle in np.unique(pairs[1]).tolist():
+            some = np.ascontiguousarray(edges[pairs[0][pairs[1] == obstacle]])
+            if not all_see(self.walls_of([obstacle]), places, some).all():
+                found.append(obstacle)
+        return found
+
+    def outlines(self, back: Any) -> tuple[tuple[FloatArray, ...], ...]:
+        """Return the polygons as closed rings in the user's coordinates.
+
+        `back` maps from the plane of the solve, where that is another one.
+        """
+        found = []
+        for polygon in self.polygons:
+            rings = (polygon.exterior, *polygon.interiors)
+            found.append(
+                tuple(back(self.frame.back(np.asarray(ring.coords)[:, :2])) for ring in rings)
+            )
+        return tuple(found)
+
+    def inside(self, nodes: FloatArray) -> Flags:
+        """Return which nodes are inside an obstacle."""
+        from .sight_kernels import DEPTH, depths
+
+        result = np.zeros(len(nodes), dtype=np.bool_)
+        if len(self):
+            near = np.unique(self._index.query(load_shapely().points(nodes), "intersects")[0])
+            result[near] = depths(self.walls, as_complex(nodes[near])) > DEPTH
+        return result
+
+    @cached_property
+    def _index(self) -> Any:
+        return load_shapely().STRtree(self.polygons)
+
+    def check_terminals(self, points: FloatArray, first: IntArray) -> None:
+        """Raise ObstacleError where a terminal is inside an obstacle or cut off from the rest.
+
+        `first` has the number in the input of each point.
+        """
+        if not len(self):
+            return
+        deep = self.inside(points)
+        if deep.any():
+            row = int(np.argmax(deep))
+            x, y = self.frame.back(points[row : row + 1])[0]
+            raise ObstacleError(
+                f"point {first[row]} at ({x:g}, {y:g}) is inside an obstacle; terminals must be "
+                "outside, or on the boundary"
+            )
+        region = self._regions(points)
+        apart = np.flatnonzero(region != region[0])
+        if len(apart):
+            row = int(apart[0])
+            x, y = self.frame.back(points[row : row + 1])[0]
+            raise ObstacleError(
+                f"point {first[row]} at ({x:g}, {y:g}) is cut off from point {first[0]} by "
+                "obstacles; no tree joins them"
+            )
+
+    def _regions(self, points: FloatArray) -> IntArray:
+        """Return the region of the free plane that each point lies in."""
+        shapely = load_shapely()
+        holes = [
+            (shapely.Polygon(ring), owner)
+            for owner, polygon in enumerate(self.polygons)
+            for ring in polygon.interiors
+        ]
+        region = np.full(len(points), OUTSIDE)
+        if not holes:
+            return region
+        shapes = np.array([hole for hole, _ in holes], dtype=object)
+        areas = shapely.area(shapes)
+        tree = shapely.STRtree(shapes)
+        root = list(range(len(holes) + 1))  # the last is the outside
+
+        def innermost(spots: Any, own: Any = None) -> IntArray:
+            result = np.full(len(spots), len(holes))
+            for row, hole in tree.query(spots, predicate="intersects").T.tolist():
+                if own is not None and holes[hole][1] == own[row]:
+                    continue
+                if result[row] == len(holes) or areas[hole] < areas[result[row]]:
+                    result[row] = hole
+            return result
+
+        def find(node: int) -> int:
+            while root[node] != node:
+                node = root[node]
+            return node
+
+        # A hole that touches another ring of its obstacle can be left through that point.
+        owners = [owner for _, owner in holes]
+        parents = innermost(
+            shapely.points([self.polygons[owner].exterior.coords[0] for owner in owners]), owners
+        )
+        for k, (hole, owner) in enumerate(holes):
+            if hole.exterior.intersects(self.polygons[owner].exterior):
+                root[find(k)] = find(int(parents[k]))
+            for j in range(k):
+                if holes[j][1] == owner and hole.intersects(holes[j][0]):
+                    root[find(k)] = find(j)
+        inner = innermost(shapely.points(points)).tolist()
+        return np.array([find(one) for one in inner], dtype=np.int64)
+
+
+def _convex(ring: FloatArray, owner: int) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
+    """Return the convex corners of a ring: places, owner, side, free angle (see `Corners`)."""
+    before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
+    sine = after[:, 0] * before[:, 1] - after[:, 1] * before[:, 0]
+    size = np.hypot(*before.T) * np.hypot(*after.T)
+    convex = sine > BENT * size
+    side = np.arctan2(before[:, 1], before[:, 0])
+    free = (np.arctan2(after[:, 1], after[:, 0]) - side) % (2.0 * np.pi)
+    return ring[convex], np.full(int(convex.sum()), owner), side[convex], free[convex]
+
+
+def as_complex(points: FloatArray) -> Complexes:
+    """Return (n, 2) points as complex numbers."""
+    return np.ascontiguousarray(points, dtype=np.float64).view(np.complex128).reshape(-1)
+
+
+def as_pairs(places: Complexes) -> FloatArray:
+    """Return complex numbers as (n, 2) points."""
+    return np.ascontiguousarray(places).view(np.float64).reshape(-1, 2)

@@ -1,0 +1,179 @@
+"""Full Steiner trees over terminals and corners, against every topology built by hand."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from melzak import as_complex, full_tree
+
+shapely = pytest.importorskip("shapely")
+
+from deepsteiner.core.points import Frame  # noqa: E402
+from deepsteiner.fst.enumerate.complete.arc_kernels import Arc  # noqa: E402
+from deepsteiner.fst.enumerate.corners import landscape_kernels as landscape  # noqa: E402
+from deepsteiner.fst.enumerate.corners import march_kernels as marching  # noqa: E402
+from deepsteiner.fst.enumerate.corners.generate import generate  # noqa: E402
+from deepsteiner.fst.enumerate.corners.growth_kernels import straight_edges  # noqa: E402
+from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E402
+from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
+from deepsteiner.run.method import Run  # noqa: E402
+from deepsteiner.run.monitor import Monitor  # noqa: E402
+from deepsteiner.solvers.around import Best, Proof  # noqa: E402
+
+FRAME = Frame(np.zeros(2), 0)
+
+
+def setting(seed: int, n: int = 4, obstacles: int = 2):
+    """Random terminals around random triangles, all in play."""
+    random = np.random.default_rng(seed)
+    shapes = []
+    for _ in range(obstacles):
+        turn = np.sort(random.random(3)) * 2 * np.pi
+        middle = random.uniform(-0.4, 0.4, 2)
+        ring = middle + random.uniform(0.2, 0.4) * np.c_[np.cos(turn), np.sin(turn)]
+        shapes.append(shapely.Polygon(ring))
+    plane = Plane.of(shapes, 0.0, FRAME)
+    points = random.uniform(-0.9, 0.9, (60, 2))
+    points = points[~plane.inside(points)][:n]
+    none = Best(np.empty((0, 2)), np.empty((0, 2)), np.empty((0, 2), np.int64), np.inf)
+    proof = Proof(Run(points, FRAME, Monitor(), 0, plane=plane), none)
+    proof.active = set(range(len(plane)))
+    return plane, *proof._landscape()
+
+
+def topologies(leaves):
+    """All rooted binary trees over some leaves, as nested pairs."""
+    if len(leaves) == 1:
+        return [leaves[0]]
+    first, rest = leaves[0], leaves[1:]
+    found = []
+    for size in range(len(rest)):
+        for more in itertools.combinations(rest, size):
+            others = tuple(leaf for leaf in rest if leaf not in more)
+            pairs = itertools.product(topologies((first, *more)), topologies(others))
+            found.extend(pairs)
+    return found
+
+
+def every_tree(plane, places, most: int):
+    """The shortest free full tree of each set of up to `most` nodes."""
+    shrunk = shapely.buffer(shapely.MultiPolygon(plane.polygons), -1e-10, join_style="mitre")
+
+    def is_free(lines) -> bool:
+        ends = [[(a.real, a.imag), (b.real, b.imag)] for a, b in lines]
+        return not shapely.MultiLineString(ends).intersects(shrunk)
+
+    z = as_complex(as_pairs(places))
+    found = {}
+    for size in range(2, most + 1):
+        for leaves in itertools.combinations(range(len(z)), size):
+            if size == 2:
+                if is_free([(z[leaves[0]], z[leaves[1]])]):
+                    found[leaves] = abs(z[leaves[0]] - z[leaves[1]])
+                continue
+            for tree in topologies(leaves[:-1]):
+                length, steiner = full_tree(tree, leaves[-1], z)
+                if not math.isfinite(length) or length >= found.get(leaves, math.inf):
+                    continue
+                if is_free(drawn_edges(tree, z[leaves[-1]], iter(steiner), z)):
+                    found[leaves] = length
+    return found
+
+
+def drawn_edges(tree, top, steiner, z):
+    """The edges of a tree whose Steiner points come parents first."""
+    if not isinstance(tree, tuple):
+        return [(z[tree], top)]
+    place = next(steiner)
+    edges = [(place, top)]
+    for side in tree:
+        edges += drawn_edges(side, place, steiner, z)
+    return edges
+
+
+@pytest.mark.parametrize(("seed", "n", "obstacles"), [(0, 4, 1), (1, 4, 1), (2, 3, 2), (3, 3, 2)])
+def test_what_is_dropped_is_not_needed(seed, n, obstacles):
+    """The pruned list holds a tree as short as the list of everything does."""
+    most = 5 if obstacles == 1 else 4
+    plane, ground, seen = setting(seed, n, obstacles)
+    trees = generate(ground, seen)
+    assert trees.complete
+    size, n = len(ground.places), ground.terminals
+    found = every_tree(plane, ground.places, most)
+    everything = concatenate(
+        [np.array(leaves) for leaves in found], np.array(list(found.values())), size, n
+    )
+    choice = concatenate(trees.leaves, trees.length, size, n)
+    assert choice.optimal
+    assert choice.length <= everything.length + 1e-9
+    if max(len(trees.leaves[k]) for k in choice.picked) <= most:
+        assert choice.length == pytest.approx(everything.length, abs=1e-9)
+    for leaves, length in zip(trees.leaves, trees.length.tolist(), strict=True):
+        if len(leaves) <= most:
+            assert length == pytest.approx(found[tuple(leaves.tolist())], abs=1e-9)
+
+
+def test_straight_edges_are_free_pairs_within_the_special_distance():
+    _plane, ground, seen = setting(1)
+    pairs = {tuple(pair) for pair in straight_edges(ground, seen).tolist()}
+    size = len(ground.places)
+    for u, v in itertools.combinations(range(size), 2):
+        way = ground.places[v] - ground.places[u]
+        fits = abs(way) <= ground.special[u, v] + landscape.TIE
+        allowed = landscape.is_allowed(ground, u, way) and landscape.is_allowed(ground, v, -way)
+        assert ((u, v) in pairs) == bool(seen[u, v] and fits and allowed)
+
+
+@pytest.mark.parametrize("free", [200, 250, 270, 300, 350])
+def test_directions_at_a_corner(free):
+    """By the rule itself: some second edge, or two more, can go with it."""
+    angle, degrees = math.radians(free), np.arange(free + 1)
+    for t in range(360):
+        two = t <= free and bool((np.abs(degrees - t) >= 180).any())
+        three = 120 <= t <= free - 120
+        allowed = landscape.next_allowed(angle, math.radians(t)) <= math.radians(t)
+        assert allowed == (two or three), t
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_arcs_are_clipped_to_the_hull_of_allowed_directions(seed):
+    random = np.random.default_rng(seed)
+    _, ground, _ = setting(3)
+    node = int(random.integers(ground.terminals, len(ground.places)))
+    start, width = random.uniform(0, 2 * np.pi), random.uniform(0.1, 1.0)
+    arc = Arc(True, complex(np.exp(1j * start)), complex(np.exp(1j * (start + width))))
+    clipped = landscape.clip_at_corner(ground, node, 1, arc)
+    steps = np.linspace(0.0, width, 2000)
+    ways = np.exp(1j * (start + steps + np.pi / 3))
+    fits = np.array([landscape.is_allowed(ground, node, complex(way)) for way in ways])
+    assert clipped.exists == fits.any() or not fits.sum() > 5
+    if fits.any():
+        ends = steps[fits][[0, -1]]
+        got = np.angle(np.array([clipped.a, clipped.b]) * np.exp(-1j * start))
+        np.testing.assert_allclose(got, ends, atol=2e-3)
+
+
+def test_clearance_is_the_distance_to_the_walls():
+    plane, ground, _ = setting(4)
+    boundary = shapely.MultiPolygon(plane.polygons).boundary
+    for x, y in np.random.default_rng(0).uniform(-1, 1, (50, 2)):
+        got = marching.clearance(ground.walls, complex(x, y))
+        assert got == pytest.approx(boundary.distance(shapely.Point(x, y)), abs=1e-12)
+
+
+def test_deepest_is_never_deeper_than_the_truth():
+    plane, ground, _ = setting(5)
+    whole = shapely.MultiPolygon(plane.polygons)
+    for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (200, 4)):
+        depth = marching.deepest(ground.walls, complex(a, b), complex(c - a, d - b))
+        inside = shapely.LineString([(a, b), (c, d)]).intersection(whole)
+        if inside.is_empty:
+            assert depth == 0.0
+        else:
+            along = [inside.interpolate(t, normalized=True) for t in np.linspace(0, 1, 50)]
+            most = max(whole.boundary.distance(spot) for spot in along)
+            assert depth <= most + 0.05

@@ -1,0 +1,145 @@
+"""Obstacles as they come: forms, unions, clearance, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import deepsteiner as ds
+
+shapely = pytest.importorskip("shapely")
+SQUARE = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]]
+BOX = shapely.box(0.3, 0.3, 0.7, 0.7)
+RING = np.asarray(BOX.exterior.coords)
+FEATURE: dict = {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(BOX)}
+
+
+COLLECTION = {"type": "FeatureCollection", "features": [FEATURE]}
+
+
+class Described:
+    @property
+    def __geo_interface__(self):
+        return COLLECTION
+
+
+FORMS = {
+    "polygon": BOX,
+    "list of polygons": [BOX],
+    "multipolygon": shapely.MultiPolygon([BOX]),
+    "ring": RING,
+    "open ring": RING[:-1],
+    "list of rings": [RING.tolist()],
+    "geometry": shapely.geometry.mapping(BOX),
+    "feature": FEATURE,
+    "collection": COLLECTION,
+    "described": Described(),
+    "overlapping": [shapely.box(0.3, 0.3, 0.6, 0.7), shapely.box(0.5, 0.3, 0.7, 0.7)],
+    "touching": [shapely.box(0.3, 0.3, 0.5, 0.7), shapely.box(0.5, 0.3, 0.7, 0.7)],
+    "nested": [BOX, shapely.box(0.4, 0.4, 0.5, 0.5)],
+    "cracked": [shapely.box(0.3, 0.3, 0.5, 0.7), shapely.box(0.5 + 1e-15, 0.3, 0.7, 0.7)],
+    "widened": [shapely.box(0.35, 0.35, 0.65, 0.65), 0.05],
+    "a line, widened": [shapely.LineString([(0.3, 0.5), (0.7, 0.5)]), 0.2],
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_is_the_same_square(name):
+    given, clearance = FORMS[name], 0.0
+    if "widened" in name:
+        given, clearance = given
+    solution = ds.solve(SQUARE, "mst", obstacles=given, clearance=clearance)
+    (polygon,) = solution.obstacles
+    area = shapely.Polygon(polygon[0]).area
+    if "line" in name:  # mitred ends reach beyond the line
+        assert 0.16 - 1e-9 <= area <= 0.32
+    else:
+        assert area == pytest.approx(0.16)
+        assert solution.length == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("lakes", "obstacles must be shapely polygons, GeoJSON"),
+        ([[[0, 0], [1, 1]]], r"has 2 points; a ring needs at least 3"),
+        ([[[0, 0], [1, 1], [float("nan"), 0]]], "not finite"),
+        ({"type": "Polygon"}, "not a GeoJSON geometry"),
+        (shapely.LineString([(0.5, -1), (0.5, 2)]), "blocks nothing without a clearance"),
+        ((BOX, 0.5), "weight"),
+        ((BOX, 2.0), "no method takes soft obstacles"),
+        (shapely.box(-0.5, -0.5, 0.5, 0.5), r"point 0 at \(0, 0\) is inside an obstacle"),
+        (
+            shapely.box(-1, -1, 0.5, 0.5).difference(shapely.box(-0.1, -0.1, 0.1, 0.1)),
+            "point 1 at .* is cut off from point 0",
+        ),
+    ],
+)
+def test_what_cannot_be_used_is_refused_in_one_sentence(given, message):
+    with pytest.raises(ds.errors.ObstacleError, match=message):
+        ds.solve(SQUARE, "mst", obstacles=given)
+
+
+def test_arguments_are_checked():
+    with pytest.raises(ds.errors.OptionError, match="clearance must be a length of at least 0"):
+        ds.solve(SQUARE, "mst", obstacles=BOX, clearance=-1)
+    with pytest.raises(ds.errors.OptionError, match="'greedy' does not take obstacles; auto, mst"):
+        ds.solve(SQUARE, "greedy", obstacles=BOX)
+    with pytest.raises(ds.errors.OptionError, match="no options of its own"):
+        ds.solve(SQUARE, "exact", obstacles=BOX, max_fst_size=3)
+
+
+def test_no_obstacles_are_no_obstacles():
+    for nothing in (None, [], {"type": "FeatureCollection", "features": []}):
+        assert ds.solve(SQUARE, "mst", obstacles=nothing).obstacles == ()
+
+
+def test_terminals_may_lie_on_the_boundary_and_in_holes():
+    edge = ds.solve([[0.3, 0.5], [0.7, 0.5], [0.3, 0.3]], "mst", obstacles=BOX)
+    assert edge.length == pytest.approx(0.2 + 0.4 + 0.2)
+    yard = shapely.box(-1, -1, 2, 2).difference(shapely.box(-0.5, -0.5, 1.5, 1.5))
+    assert ds.solve(SQUARE, "mst", obstacles=yard).length == pytest.approx(3.0)
+    corner = shapely.Polygon(
+        [(0, 0), (3, 0), (3, 3), (0, 3)], [[(0, 0), (2, 1), (1, 2)]]
+    )  # the hole can be left through its corner
+    way = ds.solve([[1.0, 1.0], [-1.0, -1.0]], "mst", obstacles=corner)
+    assert way.length == pytest.approx(2 * 2**0.5)
+
+
+def test_solutions_with_bends_survive_every_format(tmp_path):
+    points = [[0, 0], [1, 0.1], [0.5, 1.2]]
+    solution = ds.solve(points, "mst", obstacles=shapely.box(0.2, -0.5, 0.8, 1.0))
+    assert len(solution.bends) > 0
+    for suffix in ("json", "geojson", "csv"):
+        solution.save(tmp_path / f"tree.{suffix}")
+        again = ds.Solution.load(tmp_path / f"tree.{suffix}")
+        assert again.to_dict() == solution.to_dict()
+    for suffix in ("svg", "png", "pdf"):
+        solution.save(tmp_path / f"tree.{suffix}")
+    assert "hatch" in (tmp_path / "tree.svg").read_text()
+    graph = solution.to_networkx()
+    assert [kind for _, kind in graph.nodes(data="kind")].count("bend") == len(solution.bends)
+    relayed = solution.with_max_edge(0.2).validate()
+    assert relayed.edge_lengths().max() <= 0.2 + 1e-12
+    assert relayed.length == solution.length
+
+
+def test_validate_finds_edges_through_obstacles():
+    solution = ds.solve(SQUARE, "mst")
+    (outline,) = ds.solve(SQUARE, "mst", obstacles=BOX).obstacles
+    moved = tuple(ring + np.array([0.0, -0.4]) for ring in outline)
+    from dataclasses import replace
+
+    with pytest.raises(ds.errors.TreeError, match="goes through obstacle 0"):
+        replace(solution, obstacles=(moved,)).validate()
+
+
+def test_obstacles_are_projected_with_the_points():
+    pytest.importorskip("pyproj")
+    lake = shapely.box(7.03, 49.99, 7.07, 50.06)
+    points = [[7.0, 50.0], [7.1, 50.0], [7.05, 50.08]]
+    free = ds.solve(points, "mst", crs="EPSG:4326")
+    near = ds.solve(points, "mst", crs="EPSG:4326", obstacles=lake)
+    wide = ds.solve(points, "mst", crs="EPSG:4326", obstacles=lake, clearance=100.0)
+    assert free.length < near.length < wide.length < near.length + 400
+    assert np.abs(near.bends - [7.05, 50.0]).max() < 0.1

@@ -4,8 +4,8 @@ With y_v = 1 for terminals and 0 or 1 for optional nodes, the inequality of a se
 nodes w reads  sum_F max(0, |F & S| - 1) x_F <= y(S) - y_w.  With d_i the sum of x_F over the trees
 at node i, its violation is
     y_w + sum_{i in S} (d_i - y_i) - sum_{F meets S} x_F ,
-the same minimum cut problem as in `exact.cutting.separation_kernels`: node i sends d_i - y_i units through
-its trees, and a set through w is violated exactly when y_w more units cannot leave w.
+the same minimum cut problem as in `exact.cutting.separation_kernels`: node i sends d_i - y_i units
+through its trees, and a set through w is violated exactly when y_w more units cannot leave w.
 """
 
 from __future__ import annotations

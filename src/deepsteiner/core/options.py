@@ -84,8 +84,11 @@ def _declared(options_class: Any) -> tuple[dict[str, OptionInfo], dict[str, Any]
 
 
 def describe(options_class: Any) -> tuple[OptionInfo, ...]:
-    """Return the options that a dataclass declares."""
-    return tuple(_declared(options_class)[0].values())
+    """Return the options that a dataclass declares, with the words they take now."""
+    infos = _declared(options_class)[0].values()
+    return tuple(
+        dataclasses.replace(one, choices=one.choices and tuple(one.choices)) for one in infos
+    )
 
 
 def parse(options_class: type[T], given: Mapping[str, Any], *, method: str) -> T:

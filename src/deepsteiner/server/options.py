@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from importlib.util import find_spec
 from typing import Any
 
@@ -84,8 +84,7 @@ def _check_value(method: str, info: OptionInfo, value: Any) -> None:
 
 
 def _describe(info: OptionInfo) -> dict[str, Any]:
-    plain = replace(info, choices=None if info.choices is None else tuple(info.choices))
-    described = {key: value for key, value in asdict(plain).items() if value is not None}
+    described = {key: value for key, value in asdict(info).items() if value is not None}
     if info.models is not None:
         described["choices"] = fitting_models(described.pop("models"))
     return {"default": None, **described}

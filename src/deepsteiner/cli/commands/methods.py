@@ -36,7 +36,7 @@ def methods(
     if as_json:
         import json
 
-        print(json.dumps([asdict(info) for info in found]))
+        print(json.dumps([asdict(info) | {"supports": sorted(info.supports)} for info in found]))
     elif name is None:
         rows = [(info.name, info.summary, info.guarantee) for info in found]
         print_table(("method", "what it does", "guarantee"), rows)
@@ -55,6 +55,8 @@ def _print_one(info: MethodInfo) -> None:
     if info.needs:
         console.print(f"needs: {', '.join(info.needs)}")
     console.print(f"devices: {', '.join(info.devices)}")
+    if info.supports:
+        console.print(f"supports: {', '.join(sorted(info.supports))}")
     console.print("options, as -o name=value:" if info.options else "no options")
     for option in info.options:
         console.print(f"  {option.name}={option.default}  ({_accepted(option)})")

@@ -11,10 +11,11 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from deepsteiner.core import folders
+from deepsteiner.core import folders, jit
 from deepsteiner.core.compiled import files
 from deepsteiner.core.compiled.sources import PACKAGE
 from deepsteiner.core.errors import DeepSteinerError
@@ -270,6 +271,31 @@ def test_whoever_needs_a_kernel_that_another_compiles_waits_for_it(tmp_path: Pat
     second.end()
     assert list((tmp_path / "cache").iterdir()) == []
     assert second.take(None, "kernel") is False
+
+
+def test_who_waited_and_found_a_kernel_compiled_keeps_nobody_waiting(tmp_path, monkeypatch) -> None:
+    """The turn ends although nothing is compiled: this process may do nothing more for hours."""
+    turn, found = files.Turn(), iter([None, None, "code"])
+    cache = jit.KernelCache(test_who_waited_and_found_a_kernel_compiled_keeps_nobody_waiting)
+    taking = turn.take
+    monkeypatch.setattr(turn, "take", lambda folder, name: taking(folder, name) or True)
+    monkeypatch.setattr(jit, "_turn", turn)
+    monkeypatch.setattr(jit.KernelCache, "_loaded", lambda *_: next(found))
+    monkeypatch.setattr(jit.KernelCache, "_place", lambda *_: (tmp_path, "kernel"))
+    context = SimpleNamespace(codegen=lambda: None)
+    assert cache.load_overload(None, context) == "code"
+    assert files.Turn().take(tmp_path, "kernel") is False
+
+
+def test_nobody_waits_for_ever(tmp_path, monkeypatch) -> None:
+    """Whoever compiles may have been suspended."""
+    monkeypatch.setattr(files, "LONGEST_WAIT", 0.1)
+    first, second = files.Turn(), files.Turn()
+    assert first.take(tmp_path, "kernel") is False
+    assert second.take(tmp_path, "kernel") is True
+    second.end()
+    assert (tmp_path / "kernel.lock").exists()  # it is the first one's
+    first.end()
 
 
 def test_a_solve_with_damaged_kernels_compiles_them_again(tmp_path: Path) -> None:

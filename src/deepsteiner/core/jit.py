@@ -97,7 +97,10 @@ class KernelCache:
         except Exception as error:
             _log.debug("%s is compiled without waiting for others: %r", self._kernel, error)
             return None
-        return self._loaded("cached", sig, context) if waited else None
+        result = self._loaded("cached", sig, context) if waited else None
+        if result is not None:
+            _turn.end()  # others wait for the same kernel, and nothing is compiled here
+        return result
 
     def save_overload(self, sig: Any, result: Any) -> None:
         """Keep a compiled kernel, if that can be done."""

@@ -14,6 +14,7 @@ import logging
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -27,6 +28,7 @@ _log = logging.getLogger(__name__)
 
 MARK = b"deepsteiner kernel 1\n"
 SUFFIX = ".kernel"
+LONGEST_WAIT = 300.0  # seconds for a kernel that another process says it compiles
 _DIGEST_SIZE = hashlib.sha256().digest_size
 
 
@@ -120,21 +122,27 @@ class Turn:
     def take(self, folder: Path | None, name: str) -> bool:
         """Wait for the turn to compile what is kept under a name; return whether others had it."""
         self.end()
+        waited = False
         if folder is None:
-            return False
+            return waited
         try:
             import fcntl
 
             folder.mkdir(parents=True, exist_ok=True)
             self._stream = open(folder / f"{name}.lock", "wb")  # noqa: SIM115 (held on purpose)
-            try:
-                fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                fcntl.flock(self._stream, fcntl.LOCK_EX)
-                return True
+            began = time.monotonic()
+            while True:
+                try:
+                    fcntl.flock(self._stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return waited
+                except BlockingIOError:
+                    waited = True
+                    if time.monotonic() - began > LONGEST_WAIT:  # it may have been suspended
+                        raise
+                time.sleep(0.02)
         except (ImportError, OSError):
-            self.end()
-        return False
+            self._let_go()
+        return waited
 
     def __del__(self) -> None:
         self.end()
@@ -144,5 +152,9 @@ class Turn:
         if self._stream is not None:
             with contextlib.suppress(OSError):
                 os.unlink(self._stream.name)
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if self._stream is not None:
             self._stream.close()
             self._stream = None

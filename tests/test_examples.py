@@ -44,7 +44,13 @@ def test_example_runs(script, tmp_path):
     if script in RESEARCH:
         pytest.importorskip("torch")
     done = subprocess.run(
-        [sys.executable, "-W", "error", str(script)],
+        [
+            sys.executable,
+            "-W",
+            "error",
+            str(script),
+            *(["--seconds", "1"] if script in RESEARCH else []),
+        ],
         capture_output=True,
         text=True,
         cwd=tmp_path,

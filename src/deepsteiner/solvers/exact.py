@@ -100,7 +100,7 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
     """
     n = len(run.points)
     if run.plane is not None:
-        from .around import solve_exact
+        from .around_proof import solve_exact
 
         return solve_exact(run, options != Options())
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:

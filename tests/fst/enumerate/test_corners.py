@@ -22,7 +22,8 @@ from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E
 from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
 from deepsteiner.run.method import Run  # noqa: E402
 from deepsteiner.run.monitor import Monitor  # noqa: E402
-from deepsteiner.solvers.around import Best, Proof  # noqa: E402
+from deepsteiner.solvers.around import Best  # noqa: E402
+from deepsteiner.solvers.around_proof import Proof  # noqa: E402
 
 FRAME = Frame(np.zeros(2), 0)
 

@@ -17,6 +17,7 @@ batch normalisation.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
@@ -171,7 +172,7 @@ class Encoder(nn.Module):
         return tokens
 
 
-class Decoder(nn.Module):
+class Decoder(nn.Module, ABC):
     """Turns embeddings into logits; derive from it and register the class in `DECODERS`.
 
     `sees_all` says what the graph is: the mean over all tokens, or over the current points.
@@ -179,9 +180,9 @@ class Decoder(nn.Module):
 
     sees_all = False
 
+    @abstractmethod
     def forward(self, graph: Tensor, nodes: Tensor, mask: Tensor | None) -> Tensor:
         """Return (B, C) logits for candidates (B, C, d) seen from the graph (B, d)."""
-        raise NotImplementedError
 
 
 class PaperDecoder(Decoder):
@@ -232,13 +233,14 @@ class ReleasedDecoder(Decoder):
         return seen
 
 
-class Network(nn.Module):
+class Network(nn.Module, ABC):
     """What every policy network is; derive from it and register the class in `NETWORKS`."""
 
     def __init__(self, config: NetworkConfig | None = None) -> None:
         super().__init__()
         self.config = config or NetworkConfig()
 
+    @abstractmethod
     def forward(
         self, points: Tensor, count: Tensor, candidates: Candidates, pause: Pause | None = None
     ) -> Tensor:
@@ -246,7 +248,6 @@ class Network(nn.Module):
 
         `points` (B, M, 2) holds `count` points a row. `pause` may be called now and then.
         """
-        raise NotImplementedError
 
 
 def build_network(config: NetworkConfig) -> Network:

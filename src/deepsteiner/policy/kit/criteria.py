@@ -12,13 +12,14 @@ Whatever the criterion, no instance gets more than |S| - 2 points.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 
-class Criterion:
+class Criterion(ABC):
     """A rule that ends games; derive from it and register the class in `CRITERIA`.
 
     Attributes
@@ -39,13 +40,13 @@ class Criterion:
         """Return after how many steps all instances of at most `size` points have stopped."""
         return size - 2
 
+    @abstractmethod
     def goes_on(self, before: Tensor, after: Tensor, longer: Tensor) -> Tensor:
         """Return (B,): which instances may take another step.
 
         `before` and `after` (B,) are the lengths of the trees without and with the new point;
         `longer` (B,) marks where the second is longer by more than rounding.
         """
-        raise NotImplementedError
 
 
 class FirstSelection(Criterion):

@@ -81,7 +81,7 @@ def plain_search(monkeypatch):
     monkeypatch.setattr(BranchAndCut, "_round_up", only_whole_points)
 
 
-@pytest.mark.parametrize("spread", [0.05, 0.003])
+@pytest.mark.parametrize("spread", [pytest.param(0.05, marks=pytest.mark.heavy), 0.003])
 @pytest.mark.parametrize("polished", [True, False])
 def test_branching_finds_and_proves_the_shortest_tree(polished, spread, request):
     if not polished:

@@ -215,7 +215,7 @@ def test_separation_is_exact(seed: int, n: int) -> None:
     graph, sets = as_graph(trees), members_of(trees)
     at = incidence(graph, np.ones(len(trees), np.bool_))
     found = Rows(np.zeros(100, np.int64), np.empty(1000, np.int64))
-    count, _ = violated_sets(graph, x, at, 1e-6, found)
+    count, _ = violated_sets(graph, x, 1e-6, found)
     subsets = [s for k in range(2, n + 1) for s in itertools.combinations(range(n), k)]
     assert (count > 0) == any(violation(x, sets, s) > 1e-6 for s in subsets)
     begin, columns, values, lower, upper = subtour_rows(graph, at, found, count)

@@ -49,7 +49,9 @@ LEVELS = (
 LAST_RESORT = Level(1e11, 1_000_000)  # where there is no linear programme
 QUICK_WORK = 4e5  # what one uninterrupted call may cost: some 10 ms
 LONG = 2000  # FSTs from which on a call to reduce them and solve narrow blocks may take long
-WAITING = "reduce"  # what is told meanwhile, which does not count as work
+WAITING = "reduce"  # what is told meanwhile
+# What each report counts for, in slices of about 1 ms. (What is told meanwhile follows a clock.)
+SLICES = {WAITING: 0, "concatenate": 2, "frontier": 2, "probe": 2, "improve": 2, "cut": 10}
 AROUND = 80  # terminals of the regions in which a tree is improved that a programme guides
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow

@@ -15,6 +15,7 @@ branches over the rows so far; what it finds is cut again.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -118,7 +119,7 @@ class _Programme:
         self.rounds = 0
 
     def _first_rows(self) -> Inequalities:
-        """The spanning equation, the degrees, and x_F <= y_v at optional nodes."""
+        """The spanning equation, degrees, x_F <= y_v at optional nodes, and sets of two nodes."""
         start, nodes = self.graph.start, self.graph.terminals
         m, n, t = len(self.trees), self.graph.n, self.terminals
         columns = [np.arange(m + n - t)]
@@ -138,6 +139,14 @@ class _Programme:
                 values.append(np.array([1.0, -1.0]))
                 lower.append(-np.inf)
                 upper.append(0.0)
+        for (u, v), sharing in self._shared_pairs().items():
+            # The inequality of the set {u, v}, at most y of either.
+            free = [int(c) for c in (self.column[u], self.column[v]) if c >= 0]
+            for other in free or [-1]:
+                columns.append(np.array(sharing if other < 0 else [*sharing, other]))
+                values.append(np.append(np.ones(len(sharing)), [] if other < 0 else [-1.0]))
+                lower.append(-np.inf)
+                upper.append(1.0 if other < 0 else 0.0)
         return Inequalities(
             offsets([len(one) for one in columns]),
             np.concatenate(columns),
@@ -145,6 +154,16 @@ class _Programme:
             np.array(lower),
             np.array(upper),
         )
+
+    def _shared_pairs(self) -> dict[tuple[int, int], list[int]]:
+        """Pairs of nodes that several trees share, and these trees."""
+        start, nodes = self.graph.start.tolist(), self.graph.terminals.tolist()
+        shared: dict[tuple[int, int], list[int]] = {}
+        for f in range(len(self.trees)):
+            members = sorted(nodes[start[f] : start[f + 1]])
+            for pair in itertools.combinations(members, 2):
+                shared.setdefault(pair, []).append(f)
+        return {pair: trees for pair, trees in shared.items() if len(trees) > 1}
 
     def _load(self) -> None:
         highspy = load_highspy()

@@ -100,8 +100,6 @@ def violated_sets(
         some, violation = trim(some, x, y, at, scratch)
         if some.size > 1 and violation > least:
             count = store_set(some, sets, count, label)
-    if count:
-        return count
     within = np.zeros(x.size, np.int64)
     degree = np.zeros(n)
     for f in range(x.size):

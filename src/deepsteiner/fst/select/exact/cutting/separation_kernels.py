@@ -17,6 +17,7 @@ from .....core.jit import njit
 from .....core.tree_kernels import find
 from ....grouping_kernels import grouped
 from ...hypergraph import Flags, Floats, Hypergraph, Ints, Rows
+from ..prune_kernels import incidence
 
 FLOW_EPS = 1e-11
 DEGREE_EPS = 1e-9
@@ -281,16 +282,15 @@ def store_set(members: Ints, sets: Rows, count: int, label: Ints) -> int:
 
 
 @njit(cache=True)
-def violated_sets(
-    graph: Hypergraph, x: Floats, at: Rows, least: float, sets: Rows
-) -> tuple[int, int]:
+def violated_sets(graph: Hypergraph, x: Floats, least: float, sets: Rows) -> tuple[int, int]:
     """Collect violated terminal sets of a point x into ``sets``, as many as there is room for.
 
-    ``at`` is the incidence of all FSTs. Entries of x must be exactly 0 where they mean 0. Returns
+    Entries of x must be exactly 0 where they mean 0: nothing but the others is looked at. Returns
     the number of sets and how many of them came from disconnected supports. When none is returned
     no subtour inequality is violated by ``least`` or more.
     """
     n = graph.n
+    at = incidence(graph, x > 0.0)  # on boards a hundredth of all FSTs
     sets.first[0] = 0
     count = int(np.int64(0))  # a literal 0 would compile callees twice
     label = np.zeros(n, np.int64)

@@ -34,6 +34,8 @@ DROP: dict[EffortName, float] = {"fast": -7.0, "default": -10.0, "best": -14.0}
 # Trees for each terminal from which on a list is crowded. Random points, in clusters or not, have
 # some 2.3; drilled boards, streets and lattices, where many distances are equal, 3 to 12.
 CROWDED = 2.7
+# The most terminals of the trees from which a first choice is made there.
+SMALL = 4
 
 
 def is_crowded(trees: FullTrees) -> bool:
@@ -73,7 +75,7 @@ class HandScore:
         self, weighed: Weighed, workers: Workers, report: Report, watch: Watch
     ) -> tuple[FullTrees, Array]:
         """Pick greedily by savings."""
-        return weighed.trees, first_choice(weighed.trees, workers, report, watch)
+        return weighed.trees, _by_savings(weighed.trees, workers, report, watch)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ class NetworkScore:
         """Pick greedily by savings times probability; then spanning-tree edges may go too."""
         trees, logits = weighed.trees, weighed.logits
         if logits is None:
-            return trees, first_choice(trees, workers, report, watch)
+            return trees, _by_savings(trees, workers, report, watch)
         likely = 1.0 / (1.0 + np.exp(-logits.astype(np.float64)))
         picked = first_choice(trees, workers, report, watch, likely)
         return watch.wait("list", lambda: thinned(trees, logits, picked, self.drop))
@@ -169,6 +171,12 @@ class NetworkScore:
             return first, last, kernels.Described(rows, *links)
 
         return states, workers.map(begin, m, 2 * SLICE, report, "features")
+
+
+def _by_savings(trees: FullTrees, workers: Workers, report: Report, watch: Watch) -> Array:
+    """Pick greedily by savings; of a crowded list, from its small trees: a better start there."""
+    small = (np.diff(trees.start) <= SMALL).astype(np.float64) if is_crowded(trees) else None
+    return first_choice(trees, workers, report, watch, small)
 
 
 def _as_list(listing: FullTrees) -> TreeList:

@@ -1,10 +1,10 @@
 """`auto`: the best that is installed for the size and the time given.
 
-Without a time limit: `exact` up to EXACT_SIZE points, as long as it stays within a budget of work
-that takes about a second (structured points can be far harder than random ones of the same
-number); where it does not, and beyond, what CHOICES names for the size: whichever of `neural` and
-`local` has the shorter tree at equal time, and `local` for points that fill a lattice. With a time
-limit: that first, then `exact` with all the time that is left, and the shorter tree.
+Without a time limit: `exact` where a proof is predicted to take about a second, as for a thousand
+random points (structured ones can be far harder, see `predicted_work`), and gives it up at twice
+the work; else what CHOICES names for the size: whichever of `neural` and `local` has the shorter
+tree at equal time, and `local` for points that fill a lattice. No clock decides. With a time limit:
+that first, then `exact` with all the time that is left, and the shorter tree.
 
 >>> import deepsteiner as ds
 >>> ds.solve([[0, 0], [1, 0], [0.5, 1]]).method
@@ -24,14 +24,15 @@ from ..core.options import NoOptions as Options
 from ..core.points import FloatArray
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from . import exact, local, neural
+from .predicted_work import predicted_work
 
-# Uniform points of this number take about a second (see docs/benchmarks.md).
-EXACT_SIZE = 500
-# Slices of generation that take about a second.
-EXACT_WORK = 800
-# With a time limit, larger instances than this are not worth starting `exact` on.
+# Slices of work that take about a second; about as many as there are uniform points.
+EXACT_WORK = 1_200
+# No more points than this can have a proof with that.
+EXACT_SIZE = 2 * EXACT_WORK
+# With a time limit, `exact` is begun up to this size, and beyond it where the time seems enough.
 LIMITED_EXACT_SIZE = 5_000
-# With obstacles: about half a minute.
+# With obstacles or existing networks: about half a minute at most.
 OBSTACLE_SIZE = 100
 BATCH_LIMIT = exact.BATCH_LIMIT
 # Batches of small instances are solved exactly, which no accelerator helps.
@@ -71,7 +72,7 @@ INFO = MethodInfo(
     guarantee="that of the method it used, which the solution names",
     strict=True,
     devices=("cpu", "cuda"),
-    supports=frozenset({"obstacles"}),
+    supports=frozenset({"obstacles", "existing", "soft regions"}),
 )
 
 __all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_batch"]
@@ -80,14 +81,16 @@ __all__ = ["BATCH_DEVICE", "BATCH_LIMIT", "INFO", "Options", "solve", "solve_bat
 def solve(run: Run, options: Options) -> Tree:
     """Solve with the best method for the number of points and the time."""
     n = len(run.points)
-    if run.plane is not None:
-        chosen: Any = exact if n <= OBSTACLE_SIZE else local
+    if run.plane is not None or run.network is not None:
+        soft = run.plane is not None and run.plane.soft is not None
+        chosen: Any = exact if n <= OBSTACLE_SIZE and not soft else local
         found: Tree = chosen.solve(run, chosen.Options())
         return replace(found, method=chosen.INFO.name)
-    if run.monitor.time_limit is not None and n <= LIMITED_EXACT_SIZE:
+    if run.monitor.time_limit is not None:
         return _within_limit(run)
-    if n <= EXACT_SIZE:
-        tree = _try_exact(run, exact.Options(max_work=EXACT_WORK if n > BATCH_LIMIT else None))
+    if n <= EXACT_SIZE and predicted_work(run.points) <= EXACT_WORK:
+        most = 2 * EXACT_WORK if n > BATCH_LIMIT else None
+        tree = _try_exact(run, exact.Options(max_work=most))
         if tree is not None and (tree.optimal or run.monitor.stop_reason is not None):
             return tree
     return _heuristic(run)
@@ -120,13 +123,18 @@ def _try_exact(run: Run, options: exact.Options, known: Tree | None = None) -> T
 
 def _within_limit(run: Run) -> Tree:
     first = _heuristic(run)
-    if run.monitor.stop_reason is not None:
+    if run.monitor.stop_reason is not None or not _has_time_for_proof(run):
         return first
     second = _try_exact(run, exact.Options(), known=first)
     if second is None or (not second.optimal and _length(run, first) <= _length(run, second)):
         bound = None if second is None else second.lower_bound
         return replace(first, lower_bound=bound)
     return second
+
+
+def _has_time_for_proof(run: Run) -> bool:
+    n, slices = len(run.points), EXACT_WORK * run.monitor.remaining()
+    return n <= LIMITED_EXACT_SIZE or (n <= 2.0 * slices and predicted_work(run.points) <= slices)
 
 
 def _length(run: Run, tree: Tree) -> float:

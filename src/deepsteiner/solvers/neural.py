@@ -7,7 +7,7 @@ the rest a tree is picked greedily by what each saves times how likely it is; si
 of doubtful ones are forced in and out, and pieces of at most a third of the terminals are solved
 exactly over the few trees that are left. Up to BATCH_LIMIT points a solve is one kernel call. Where
 the list is crowded, as on lattices and drilled boards, the network stands back: nothing is dropped,
-and trees are chosen as `local` does.
+and trees are chosen as `local` does, with less work for `best`.
 
 The network is small and was trained on proven shortest trees of up to 100 points; messages are
 local, so it serves any size, distribution and scale. Efforts are budgets of work, not of time.
@@ -33,6 +33,7 @@ from ..core.options import EffortName, describe, option
 from ..core.points import IntArray
 from ..core.solution import Solution
 from ..fst.enumerate.nearby.grown import Grown
+from ..fst.select.search.crowded import NOTHING, Crowded
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
@@ -42,7 +43,7 @@ from ..scoring.device_network import ScoredLists, forward_on
 from ..scoring.scores import DROP, NetworkScore
 from ..scoring.weights import load_weights
 from .batches import SmallTrees
-from .local import MANY, crowded_passes, threads_for
+from .local import CROWDED, MANY, threads_for
 from .search import FEW, Pipeline, Select, search, spanned
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class Learned:
 
     Small instances get more trees across wide `gaps`, up to `pairs` pairs of flips, `trials` with a
     disturbed choice and `sweeps` of regions; large ones `windows`, which run in parallel, and
-    `regions` after them, or small regions as in `crowded` where the list is. Where pieces may be of
+    `regions` after them, or what `crowded` says where the list is. Where pieces may be of
     any size, lists of up to `whole` points are then solved at once.
     """
 
@@ -76,7 +77,7 @@ class Learned:
     sweeps: int
     windows: tuple[Pass, ...]
     regions: tuple[RegionPass, ...]
-    crowded: tuple[RegionPass, ...]
+    crowded: Crowded
     whole: int = 0
 
 
@@ -85,17 +86,15 @@ _WIDEST = 4 * (RegionPass(1000, 1e7, 200_000),)
 
 EFFORTS: dict[EffortName, Learned] = {
     "fast": Learned(
-        5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2],
-        crowded_passes((30,), 4, 1e5, 2000, 0),
+        5, False, DROP["fast"], 80, 0, 1, (Pass(60),), _NARROW[:2], CROWDED["fast"],
     ),
     "default": Learned(
         6, True, DROP["default"], 1000, 10, 3, (Pass(60),), (*_NARROW, *_WIDE),
-        crowded_passes((30, 40, 60), 2, 1e6, 4000, 50), 12_000,
+        CROWDED["default"], 12_000,
     ),
     "best": Learned(
         6, True, DROP["best"], 4000, 60, 8, (Pass(60),), (*_NARROW, *_WIDE, *_WIDEST),
-        (*crowded_passes((30, 40, 60), 3, 1e6, 4000, 50), *crowded_passes((60,), 2, 1e7, 4000, 50)),
-        50_000,
+        CROWDED["best"], 50_000,
     ),
 }  # fmt: skip
 
@@ -173,7 +172,7 @@ def pipeline(options: Options, n: int, device: Place) -> Pipeline:
     piece = max(1, n // 4)
     windows = tuple(replace(one, size=min(one.size, piece)) for one in how.windows if some)
     regions = tuple(replace(one, size=min(one.size, n // 3)) for one in how.regions if some)
-    crowded = tuple(replace(one, size=min(one.size, n // 3)) for one in how.crowded if some)
+    crowded = how.crowded.within(n // 3) if some else NOTHING
     whole = how.whole if options.pieces == "any" else FEW if some else 0
     return Pipeline(
         Grown(how.largest),

@@ -7,7 +7,8 @@ of small ones is made, how its trees are scored, and how much work is spent on c
    the shortest choice that connects the same terminals (`fst.select.search.windows`);
 2. regions, in which all that lies outside is contracted (`fst.select.search.regions`); crowded
    lists, full of ties as on lattices and drilled boards, have many passes of small regions instead
-   of both, since large ones are too wide to be solved;
+   of both, from several first choices, over the trees that are regretted least
+   (`fst.select.search.crowded`), since large ones are too wide to be solved;
 3. up to some number of points the whole list at once, by the exact solver's concatenation;
 4. the exact solver's own list of larger trees, where that is asked for.
 
@@ -37,6 +38,7 @@ from ..fst.enumerate.nearby.ground import Ground
 from ..fst.enumerate.nearby.grown import Grown
 from ..fst.enumerate.nearby.listing import ClosedForms, triangulated
 from ..fst.select.exact.concatenation import WAITING
+from ..fst.select.search.crowded import NOTHING, Crowded, CrowdedSearch
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Flags, Pass, WindowSearch
 from ..fst.trees import FullTrees
@@ -91,13 +93,13 @@ class Select:
     """
 
     windows: tuple[Pass, ...]
-    crowded: tuple[RegionPass, ...] = ()
+    crowded: Crowded = NOTHING
     regions: tuple[RegionPass, ...] = ()
     regions_above: int = 0
     whole: int = 0
     slices: int = 0
     more: tuple[Pass, ...] = ()
-    more_crowded: tuple[RegionPass, ...] = ()
+    more_crowded: Crowded = NOTHING
     more_slices: int = 0
     grown: int = 0
     grown_largest: int = 0
@@ -134,8 +136,13 @@ SCORES: Mapping[str, tuple[str, Callable[[EffortName], Score]]] = {
 }
 
 
-def search(run: Run, pipeline: Pipeline, start: Solution | None, threads: int) -> Tree:
-    """Search with the points in an order in which neighbours are near each other."""
+def search(
+    run: Run, pipeline: Pipeline, start: Solution | None, threads: int, *, refined: bool = True
+) -> Tree:
+    """Search with the points in an order in which neighbours are near each other.
+
+    Unless `refined`, the union of the chosen trees comes back as it is.
+    """
     from ..fst.enumerate.nearby.neighbour_kernels import nearby_order
 
     n = len(run.points)
@@ -153,7 +160,7 @@ def search(run: Run, pipeline: Pipeline, start: Solution | None, threads: int) -
         placed = (placed[0], names[placed[1]])
     with Workers(threads) as workers:
         ordered = replace(run, points=run.points[order])
-        tree = Search(ordered, pipeline, placed, workers, watch).run()
+        tree = Search(ordered, pipeline, placed, workers, watch, refined).run()
     names = np.concatenate((order, np.arange(n, n + len(tree.steiner))))
     return replace(tree, edges=names[tree.edges])
 
@@ -171,8 +178,10 @@ class Search:
         start: tuple[FloatArray, IntArray] | None,
         workers: Workers,
         watch: Watch,
+        refined: bool = True,
     ) -> None:
         self.request = run
+        self.refined = refined
         self.pipeline = pipeline
         self.start = start
         self.workers = workers
@@ -238,7 +247,7 @@ class Search:
         n, how = len(self.request.points), self.pipeline.select
         crowded, whole = is_crowded(trees), how.whole
         if crowded:
-            passes = self._solve_regions(trees, picked, 0, how.crowded)
+            trees, picked, passes = self._solve_crowded(trees, picked, how.crowded)
             whole = min(whole, FEW)
         else:
             passes = self._solve_windows(trees, picked, 0, how.windows)
@@ -249,7 +258,8 @@ class Search:
         if how.more and self._going():
             trees, picked = self._wider(ground, trees, picked)
             if crowded:
-                passes += self._solve_regions(trees, picked, passes, how.more_crowded)
+                trees, picked, further = self._solve_crowded(trees, picked, how.more_crowded)
+                passes += further
             passes += self._solve_windows(trees, picked, passes, how.more)
             if n <= MORE_WHOLE and self._going():
                 picked = self._settle(trees, picked, how.more_slices)
@@ -322,6 +332,17 @@ class Search:
             return finished
         return len(passes)
 
+    def _solve_crowded(
+        self, trees: FullTrees, picked: Flags, plan: Crowded
+    ) -> tuple[FullTrees, Flags, int]:
+        """Choose from a crowded list; return it, longer maybe, the choice and the passes made."""
+        if self.start is not None:
+            plan = replace(plan, starts=1)
+        given = (trees, picked, self.workers, self._shorter, self._record, self.watch)
+        choosing = CrowdedSearch(*given)
+        choosing.run(plan)
+        return choosing.trees, choosing.picked, choosing.passes
+
     def _solve_regions(
         self, trees: FullTrees, picked: Flags, number: int, regions: tuple[RegionPass, ...]
     ) -> int:
@@ -344,6 +365,8 @@ class Search:
             union = self.watch.wait("union", lambda: trees.union(picked), self.length)
         except Stopped:
             return trees.union(picked)
+        if not self.refined:
+            return union
         threads = self.workers.threads
         steiner, edges = refine_in_pieces(self.request, *union, self.watch.reserve, threads)
         before = self.length

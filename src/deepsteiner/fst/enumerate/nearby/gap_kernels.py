@@ -20,7 +20,7 @@ from .small_listing_kernels import extended, list_grown, neighbour_pairs, with_c
 # A gap is wide where it is this many times the distance to the nearest terminal on either side.
 WIDE = 5.0
 # Pairs kept at a terminal.
-MOST = 30
+MOST = 60
 # The logit of trees that the network has not seen.
 DOUBTFUL = -3.0
 

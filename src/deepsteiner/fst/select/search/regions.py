@@ -24,7 +24,8 @@ SHARES = (0.5, 0.42, 0.58)
 class RegionPass:
     """One round of regions of about `size` terminals; `work`, `widest` and `beam` limit each.
 
-    `compact` regions suit clusters, cells of strips suit rows of points.
+    `compact` regions suit clusters, cells of strips suit rows of points. Of a list that is to be
+    thinned first (`thinning`), about `thin` trees a terminal are left; 0 leaves all.
     """
 
     size: int
@@ -32,6 +33,7 @@ class RegionPass:
     widest: int = 20_000
     beam: int = 0
     compact: bool = False
+    thin: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from . import datasets as datasets
@@ -23,17 +23,21 @@ if TYPE_CHECKING:
     from .io import save_points as save_points
     from .refinement import refine as refine
     from .registry import methods as methods
+    from .relays.network import RelayNetwork as RelayNetwork
+    from .relays.place import place_relays as place_relays
     from .run.monitor import Progress as Progress
 
 # Resolved on first use, so that importing the package costs nothing.
 _LAZY = {
     "DeepSteinerError": "core.errors",
     "Progress": "run.monitor",
+    "RelayNetwork": "relays.network",
     "Solution": "core.solution",
     "Solutions": "core.solutions",
     "load_instances": "io",
     "load_points": "io",
     "methods": "registry",
+    "place_relays": "relays.place",
     "refine": "refinement",
     "save_points": "io",
     "solve": "api",

@@ -40,6 +40,7 @@ def solve(
     crs: str | None = None,
     project_to: str | None = None,
     obstacles: Any = None,
+    existing: Any = None,
     clearance: float = 0.0,
     **options: Any,
 ) -> Solution:
@@ -74,11 +75,22 @@ def solve(
     obstacles
         What edges must not go through: shapely polygons, GeoJSON, anything with
         `__geo_interface__`, or lists of (k, 2) rings, in the coordinates of the points. They may
-        touch, overlap and have holes; edges may run along their boundary. Needs shapely, and a
-        method that `supports` obstacles.
+        touch, overlap and have holes; edges may run along their boundary. A pair (shape, weight),
+        or a GeoJSON property "weight", makes a soft region: crossing it costs its weight, a number
+        above 1, for each unit of length; along a boundary the cheaper side counts, and where
+        regions overlap the largest weight does. Needs shapely and pythoncdt, and a method that
+        `supports` obstacles, or soft regions.
+    existing
+        What may be joined anywhere for free: shapely lines and polygons, GeoJSON, anything with
+        `__geo_interface__`, or lists of (k, 2) arrays of points along lines, in the coordinates
+        of the points. What touches is one part. Edges end on parts at `joints` of their own, and
+        only new edges count. All points and all parts become one network; a pair (shapes,
+        "optional") or a GeoJSON property "optional" marks what a tree may do without. Polygons are
+        joined as areas: points inside them are connected already. Not together with obstacles.
+        Needs shapely, and a method that `supports` existing networks.
     clearance
-        A distance to keep from obstacles, in the units of the points (metres with `crs`); lines
-        and points are obstacles where it is not 0.
+        A distance to keep from hard obstacles, in the units of the points (metres with `crs`);
+        lines and points are obstacles where it is not 0.
     options
         The method's own options; `methods()[name].options` lists them.
 
@@ -94,6 +106,8 @@ def solve(
         If the points are not finite pairs of numbers, or coincide and `duplicates` is "raise".
     ObstacleError
         If an obstacle cannot be used, or a terminal is inside one or cut off from the others.
+    NetworkError
+        If an existing network is no lines and polygons, or has coordinates that are not finite.
     UnknownMethodError, OptionError
         If there is no such method, or an argument or option has a value it cannot have.
     MissingDependencyError
@@ -112,13 +126,19 @@ def solve(
     monitor = Monitor(time_limit, on_progress)
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)
-    shapes = _shapes(obstacles, plane, chosen)
+    hard, soft = _shapes(obstacles, plane, chosen)
+    lines = _lines(existing, chosen, bool(hard or soft))
     kept = _check_clearance(clearance)
     inside = as_points(plane.into(given)) if plane else given
-    problem = Problem.of(inside, policy, _reach(shapes, kept))
-    free = _free_plane(shapes, kept, problem)
+    around = (
+        _network_reach(lines, plane) if lines else _reach([*hard, *(one for one, _ in soft)], kept)
+    )
+    problem = Problem.of(inside, policy, around)
+    free = _free_plane(hard, soft, kept, problem)
+    network = _network(lines, given, plane, problem)
     stream = instance_seed(problem.terminals, seed) if chosen.info.random else seed
-    run = Run(problem.points, problem.frame, monitor, stream, place, [] if trace else None, free)
+    steps: list[dict[str, Any]] | None = [] if trace else None
+    run = Run(problem.points, problem.frame, monitor, stream, place, steps, free, network)
     monitor.unit = problem.frame.unit
     try:
         tree = _run_method(chosen, run)
@@ -137,7 +157,7 @@ def solve(
 def _run_method(chosen: Method, run: Run) -> Tree:
     """Run a method; one or two distinct points need none."""
     count = len(run.points)
-    if count <= (2 if run.plane is None else 1):
+    if run.network is None and count <= (2 if run.plane is None else 1):
         length = float(np.hypot(*(run.points[0] - run.points[-1])))
         run.monitor.report("done", 1, 1, length, length)
         edges = np.array([[0, 1]][: count - 1], dtype=np.int64).reshape(-1, 2)
@@ -153,6 +173,8 @@ def build_solution(
     steiner, bends = problem.frame.back(tree.steiner), problem.frame.back(tree.bends)
     added = np.concatenate((steiner, bends))
     edges = terminal_edges(problem, tree.edges)
+    if run.network is not None:
+        return _joined_solution(name, problem, tree, run, given, plane)
     # Of what `Solution.validate` asks the rest holds: the points were checked when they came in,
     # and the length is summed over these very edges.
     try:
@@ -160,29 +182,80 @@ def build_solution(
     except TreeError as error:
         raise InternalError(f"method {name!r} made an invalid tree: {error}") from None
     length = tree_length(np.concatenate((problem.terminals, added)), edges)
+    info = dict(tree.info)
+    if run.plane is not None and run.plane.soft is not None:
+        info["plain_length"] = length
+        length = _cost(problem, run, added, edges)
     # What joins points that coincide is not part of what was proven: see `core.coincident`.
     joined = tree_length(problem.terminals, problem.ties)
     bound = None if tree.lower_bound is None else tree.lower_bound * problem.frame.unit
     name = tree.method or name
     if bound is not None and is_contradicted(bound, length):
         record = report_contradiction(name, given, bound, length)
-        tree = replace(tree, optimal=False, info={**tree.info, "contradiction": record})
+        tree, info["contradiction"] = replace(tree, optimal=False), record
         bound = None
     if bound is not None:
         bound = float(stated_bound(bound, length - joined))
     status = _status(tree, run.monitor, length, bound)
-    made = length, bound, status, name, run.monitor.elapsed(), dict(tree.info)
+    made = length, bound, status, name, run.monitor.elapsed(), info
     if plane is None and run.plane is None:
         return Solution(given, steiner, edges, *made)
-    avoided = () if run.plane is None else run.plane.outlines(plane.back if plane else np.asarray)
+    around = {} if run.plane is None else _surroundings(run, plane.back if plane else np.asarray)
     if plane is None:
-        return _validated(Solution(given, steiner, edges, *made, bends=bends, obstacles=avoided))
+        return _validated(Solution(given, steiner, edges, *made, bends=bends, **around))
     return _validated(
         Solution(
             given, plane.back(steiner), edges, *made, crs=plane.crs, plane_crs=plane.plane_crs,
-            bends=plane.back(bends), obstacles=avoided,
+            bends=plane.back(bends), **around,
         )
     )  # fmt: skip
+
+
+def _joined_solution(
+    name: str, problem: Problem, tree: Tree, run: Run, given: FloatArray, plane: Plane | None
+) -> Solution:
+    """Return the solution of a tree that joins existing networks, validated."""
+    back = plane.back if plane else np.asarray
+    joints = np.array(back(problem.frame.back(tree.joints)))
+    # Joints at terminals that lie on the network are exactly there: mapping back would round.
+    own = {(float(x), float(y)): k for k, (x, y) in enumerate(problem.points)}
+    for row, (x, y) in enumerate(tree.joints.tolist()):
+        if (x, y) in own:
+            joints[row] = given[problem.first[own[x, y]]]
+    edges = terminal_edges(problem, tree.edges)
+    bare = Solution(
+        given, back(problem.frame.back(tree.steiner)), edges, 0.0, method=tree.method or name,
+        info=dict(tree.info), crs=plane.crs if plane else None,
+        plane_crs=plane.plane_crs if plane else None, joints=joints, existing=run.network.shapes,
+    )  # fmt: skip
+    lengths = bare.edge_lengths()
+    length = float(np.cumsum(lengths)[-1]) if len(lengths) else 0.0
+    bound = None if tree.lower_bound is None else tree.lower_bound * problem.frame.unit
+    if bound is not None and is_contradicted(bound, length):
+        bare.info["contradiction"] = report_contradiction(bare.method, given, bound, length)
+        bound = None
+    if bound is not None:
+        bound = float(stated_bound(bound, length - tree_length(problem.terminals, problem.ties)))
+    status = _status(tree, run.monitor, length, bound)
+    return _validated(
+        replace(
+            bare, length=length, lower_bound=bound, status=status, runtime=run.monitor.elapsed()
+        )
+    )
+
+
+def _surroundings(run: Run, back: Any) -> dict[str, Any]:
+    """Return what lies in the plane as fields of a solution."""
+    around = {"obstacles": run.plane.outlines(back)}
+    if (soft := run.plane.soft) is not None:
+        around |= {"regions": soft.outlines(back), "weights": soft.weights}
+    return around
+
+
+def _cost(problem: Problem, run: Run, added: FloatArray, edges: IntArray) -> float:
+    """Return what a tree costs with soft regions."""
+    nodes = problem.frame.into(np.concatenate((problem.terminals, added)))
+    return float(run.plane.soft.costs(nodes, edges).sum()) * problem.frame.unit
 
 
 def _validated(solution: Solution) -> Solution:
@@ -193,18 +266,61 @@ def _validated(solution: Solution) -> Solution:
         raise InternalError(f"method {solution.method!r} made an invalid tree: {error}") from None
 
 
-def _shapes(obstacles: Any, plane: Plane | None, chosen: Method) -> list[Any]:
-    """Return the obstacles as shapely shapes in the plane of the solve."""
+def _shapes(
+    obstacles: Any, plane: Plane | None, chosen: Method
+) -> tuple[list[Any], list[tuple[Any, float]]]:
+    """Return obstacles and soft regions as shapely shapes in the plane of the solve."""
     if obstacles is None:
-        return []
-    from .plane.shapes import hard_shapes, load_shapely
+        return [], []
+    from .plane.shapes import hard_and_soft, load_shapely
 
-    shapes = hard_shapes(obstacles)
-    if shapes:
+    hard, soft = hard_and_soft(obstacles)
+    if hard:
         check_supports(chosen.info, "obstacles")
+    if soft:
+        check_supports(chosen.info, "soft regions")
     if plane is None:
-        return shapes
-    return [load_shapely().transform(shape, plane.into) for shape in shapes]
+        return hard, soft
+    into = plane.into
+    return (
+        [load_shapely().transform(shape, into) for shape in hard],
+        [(load_shapely().transform(shape, into), weight) for shape, weight in soft],
+    )
+
+
+def _lines(existing: Any, chosen: Method, obstacles: bool) -> tuple[Any, ...]:
+    """Return existing networks as lines and polygons in the user's coordinates."""
+    if existing is None:
+        return ()
+    from .plane.networks import read_network
+
+    shapes = read_network(existing)
+    if shapes:
+        check_supports(chosen.info, "existing")
+        if obstacles:
+            raise OptionError(
+                "obstacles and an existing network cannot be given together; give one of them"
+            )
+    return shapes
+
+
+def _network_reach(lines: tuple[Any, ...], plane: Plane | None) -> FloatArray:
+    """Return all points of existing networks, for the frame."""
+    from .core.surroundings.existing import corners_of
+
+    corners = corners_of(lines)
+    return plane.into(corners) if plane else corners
+
+
+def _network(
+    lines: tuple[Any, ...], given: FloatArray, plane: Plane | None, problem: Problem
+) -> Any:
+    """Return the existing networks in the frame; None where there are none."""
+    if not lines:
+        return None
+    from .plane.networks import Network
+
+    return Network.of(lines, given, plane.into if plane else np.asarray, problem.frame)
 
 
 def _check_clearance(clearance: Any) -> float:
@@ -225,14 +341,20 @@ def _reach(shapes: list[Any], clearance: float) -> FloatArray | None:
     return np.array([[low_x - more, low_y - more], [high_x + more, high_y + more]])
 
 
-def _free_plane(shapes: list[Any], clearance: float, problem: Problem) -> Any:
-    """Return the plane with the obstacles, terminals checked; None where there are none."""
-    if not shapes:
+def _free_plane(
+    hard: list[Any], soft: list[tuple[Any, float]], clearance: float, problem: Problem
+) -> Any:
+    """Return the plane with what lies in it, terminals checked; None where that is nothing."""
+    if not hard and not soft:
         return None
     from .plane.plane import Plane as Obstructed
+    from .plane.soft import Soft
 
-    free = Obstructed.of(shapes, clearance, problem.frame)
+    free = Obstructed.of(hard, clearance, problem.frame)
     free.check_terminals(problem.points, problem.first)
+    regions = Soft.of(soft, free, problem.frame) if soft else None
+    if regions is not None and regions.faces:
+        return replace(free, soft=regions)
     return free if len(free) else None
 
 

@@ -15,6 +15,8 @@ seeds, splits and blocks are independent.
     grid         distinct points of an integer grid with ceil(2 sqrt(n)) points per side
     separated    uniform, with every distance at least 0.5 / sqrt(n)
     lattice      the first n points of a square lattice, row by row; every instance is the same
+
+`generate_map` makes points with obstacles around them.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from .core.scalars import as_whole
 from .io.arrays import Archive, split_instances
 from .io.points_files import instances_of, sniff_format
 from .io.sources import read_source
+from .maps import Map as Map
+from .maps import generate_map as generate_map
 
 Split = Literal["train", "validation", "test"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -80,12 +84,24 @@ class Dataset:
 
     @property
     def n(self) -> int | None:
-        """The number of points of every instance, or None where sizes differ."""
+        """The number of points of every instance, or None where sizes differ.
+
+        Examples
+        --------
+        >>> generate("uniform", 5, count=2).n
+        5
+        """
         return self._source.n
 
     @cached_property
     def points(self) -> FloatArray | list[FloatArray]:
-        """All instances: a (count, n, 2) array, or a list where sizes differ."""
+        """All instances: a (count, n, 2) array, or a list where sizes differ.
+
+        Examples
+        --------
+        >>> generate("uniform", 5, count=2).points.shape
+        (2, 5, 2)
+        """
         return self._source.take(0, len(self))
 
     def iter_chunks(self, size: int) -> Iterator[FloatArray | list[FloatArray]]:

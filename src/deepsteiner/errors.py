@@ -4,6 +4,7 @@
     ├── InputError               (ValueError) what was given cannot be used
     │   ├── PointsError          the points
     │   ├── ObstacleError        an obstacle, or a terminal that it leaves no way to
+    │   ├── NetworkError         an existing network that is to be joined
     │   ├── OptionError          an argument or a method's option
     │   ├── UnknownMethodError   the name of a method
     │   ├── FormatError          a file, or the format it claims to have
@@ -27,6 +28,7 @@ from .core.errors import FormatError as FormatError
 from .core.errors import InputError as InputError
 from .core.errors import InternalError as InternalError
 from .core.errors import MissingDependencyError as MissingDependencyError
+from .core.errors import NetworkError as NetworkError
 from .core.errors import ObstacleError as ObstacleError
 from .core.errors import OptionError as OptionError
 from .core.errors import PointsError as PointsError

@@ -21,6 +21,9 @@ from .geometry.start import merged_edges
 # What `geometry.relaxation.refine` may add by rounding, relative to the length.
 ROUNDING = 1e-14
 
+# What no longer holds of a tree that is refined.
+DROPPED = ("relays", "max_edge", "junction_cost", "cost")
+
 
 def refine(solution: Solution) -> Solution:
     """Shorten a tree: the best places for its Steiner points, then repair of what is left.
@@ -63,9 +66,11 @@ def refine(solution: Solution) -> Solution:
     """
     if not isinstance(solution, Solution):
         raise OptionError(f"refine takes a Solution, got {type(solution).__name__}")
+    if solution.existing:
+        raise OptionError("refine does not take trees that join an existing network; solve does")
     began = time.perf_counter()
     refined = _shortened(solution.validate())
-    kept = {key: value for key, value in refined.info.items() if key not in ("relays", "max_edge")}
+    kept = {key: value for key, value in refined.info.items() if key not in DROPPED}
     refined = replace(
         refined,
         method=f"{solution.method.removesuffix('+refine')}+refine".removeprefix("+"),

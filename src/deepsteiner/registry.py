@@ -93,7 +93,8 @@ def check_supports(info: MethodInfo, what: str) -> None:
     """Refuse a method that does not take something beyond points; name those that do."""
     if what not in info.supports:
         able = [name for name in MODULES if what in _module(name).INFO.supports]
-        raise OptionError(f"method {info.name!r} does not take {what}; {', '.join(able)} do")
+        words = {"existing": "existing networks"}.get(what, what)
+        raise OptionError(f"method {info.name!r} does not take {words}; {', '.join(able)} do")
 
 
 @cache  # a lookup in the import system takes several times as long

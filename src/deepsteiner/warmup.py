@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .core.compiled.progress import Event
-from .core.errors import DeepSteinerError, MissingDependencyError, ObstacleError
+from .core.errors import DeepSteinerError, MissingDependencyError
 from .core.points import FloatArray
 from .registry import MODULES, get_method
 from .run.processes import Processes
@@ -79,26 +78,62 @@ def calls(method: str) -> Iterator[Call]:
     if "obstacles" in get_method(method, {}).info.supports:
         for n in (2, 12, 30):
             yield f"{method} obstacles {n}", partial(_around, plain, rng.random((n, 2)))
+    if "existing" in get_method(method, {}).info.supports:
+        for n in (1, 12, 30):
+            yield f"{method} existing {n}", partial(_joining, plain, rng.random((n, 2)))
+    if method == "local":
+        priced = partial(plain, rng.random((60, 2)), junction_cost=0.005)
+        yield "local junction cost", priced
+    if "soft regions" in get_method(method, {}).info.supports:
+        soft = partial(_around, plain, rng.random((9, 2)), 1.3)
+        yield f"{method} soft regions", soft
     if method in LARGE:
         yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
     if method == "exact":
         yield "exact lists", partial(_exact_lists, api.solve, rng)
+        yield "local cuts", _local_cuts
+    if method == "local":
+        yield "tiles", partial(_tiles, rng.random((900, 2)))
     if method == "neural":
         yield "neural on a device", partial(_on_device, rng)
         yield "neural conflicts", _conflicting_changes
     if method == "mst":
         yield "relax", _relaxed
         yield "candidates", partial(_candidates, rng.random((9, 2)))
-        yield "tiles", partial(_tiles, rng.random((900, 2)))
+        yield "relays", partial(_relays, rng.random((40, 2)))
+        yield "edits", partial(_edits, rng.random((70, 2)))
 
 
-def _around(plain: Callable[..., Any], points: FloatArray) -> None:
-    """Solve around triangles between the points."""
-    middle = points[: min(len(points), 8)].mean(axis=0)
-    shape = np.array([[0.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    triangles = [middle + size * shape for size in (0.01, 0.02)]
-    with suppress(ObstacleError):  # a triangle may cover a point
-        plain(points, obstacles=triangles, trace=True)
+def _around(plain: Callable[..., Any], points: FloatArray, weight: float | None = None) -> None:
+    """Solve with a row of triangles between the points of the left and those of the right."""
+    apart = points + np.where(points[:, :1] < 0.5, -0.3, 0.3) * [1.0, 0.0]
+    shape = np.array([[0.3, 0.0], [0.7, 0.1], [0.5, 0.28]])
+    triangles = [shape + np.array([0.0, height]) for height in np.linspace(-0.3, 0.9, 5)]
+    plain(apart, obstacles=[(one, weight) for one in triangles], trace=True)
+
+
+def _relays(points: FloatArray) -> None:
+    """Place relays on the open plane, and between houses."""
+    from .relays.place import place_relays
+
+    place_relays(points, 0.1, effort="fast")
+    house = np.array([[0.0, 1.2], [1.0, 1.2], [0.5, 1.5]])
+    apart = np.concatenate((points, points + np.array([0.0, 1.6])))
+    place_relays(apart[::4], 0.2, obstacles=[house])
+
+
+def _edits(points: FloatArray) -> None:
+    """Move a point on the open plane and around an obstacle."""
+    from .api import solve
+
+    tree = solve(points).with_points(move={3: [0.5, 0.5]})
+    tree.with_obstacles([np.array([[2.0, 0.0], [3.0, 0.0], [2.5, 1.0]])]).with_points(remove=[1])
+
+
+def _joining(plain: Callable[..., Any], points: FloatArray) -> None:
+    """Solve with lines to join, one of them optional."""
+    lines = [[[0.1, 0.2], [0.4, 0.3], [0.8, 0.1]], [[0.2, 0.8], [0.3, 0.9]]]
+    plain(points, existing=[lines, ([[[0.7, 0.6], [0.9, 0.7]]], "optional")], trace=True)
 
 
 def run(
@@ -235,6 +270,18 @@ def _exact_lists(solve: Callable[..., Any], rng: np.random.Generator) -> None:
     solve(_lattice(8), "exact", max_work=2000)
 
 
+def _local_cuts() -> None:
+    """Look for local cuts, which only the widest pieces of a list need."""
+    from .fst.select.exact.cutting.local_cuts import LocalCuts
+    from .fst.select.exact.prune_kernels import incidence
+    from .fst.select.hypergraph import Hypergraph
+
+    lines = [[0, 1, 2], [0, 3, 4], [0, 5, 6], [1, 3, 5], [1, 4, 6], [2, 3, 6], [2, 4, 5]]
+    graph = Hypergraph(7, 3 * np.arange(8), np.ravel(lines), np.ones(7))
+    alive = np.ones(7, np.bool_)
+    LocalCuts(graph, incidence(graph, alive)).find(np.full(7, 0.45), alive, lambda: True)
+
+
 def _relaxed() -> None:
     """Move a Steiner point, which all methods do as part of something larger."""
     from .geometry.relaxation import relax
@@ -255,7 +302,7 @@ def _tiles(points: FloatArray) -> None:
     from .fleet.tiles.solve import solve_tiles
 
     with tempfile.TemporaryDirectory() as folder:
-        solve_tiles(points, str(Path(folder) / "tree"), "mst", tile=300)
+        solve_tiles(points, str(Path(folder) / "tree"), "local", tile=300, effort="fast")
 
 
 def _conflicting_changes() -> None:
@@ -278,7 +325,7 @@ def _on_device(rng: np.random.Generator) -> None:
     from .run.monitor import Monitor
     from .run.watch import never
     from .scoring.device_network import ScoredLists, forward_on
-    from .scoring.small_instance_kernels import decide
+    from .scoring.small_instance_kernels import decide, is_crowded_list
     from .scoring.weights import load_weights
     from .solvers import neural
     from .solvers.search import search
@@ -288,7 +335,9 @@ def _on_device(rng: np.random.Generator) -> None:
     forward = forward_on("cpu", weights)
     points = rng.random((2, 30, 2))
     plan = neural.small_plan(options, 30)
-    decide(*ScoredLists(points, plan.largest, forward)[0], plan, never())
+    trees, logits = ScoredLists(points, plan.largest, forward)[0]
+    if not is_crowded_list(trees):
+        decide(trees, logits, plan, never())
     problem = Problem.of(rng.random((400, 2)), "merge")
     run = Run(problem.points, problem.frame, Monitor(None, None), 0, "cpu", None)
     pipeline = neural.pipeline(options, 400, "cpu")

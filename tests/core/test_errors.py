@@ -20,6 +20,7 @@ PARENTS = {
     "InputError": ValueError,
     "PointsError": ValueError,
     "FormatError": ValueError,
+    "NetworkError": ValueError,
     "ObstacleError": ValueError,
     "OptionError": ValueError,
     "UnknownMethodError": ValueError,

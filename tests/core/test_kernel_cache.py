@@ -21,13 +21,13 @@ from deepsteiner.core.compiled.sources import PACKAGE
 from deepsteiner.core.errors import DeepSteinerError
 
 AS_ROOT = hasattr(os, "getuid") and os.getuid() == 0
-# The length of a tree, and how many kernels had to be compiled for it.
-SOLVE = (
-    "import deepsteiner as ds; length = ds.solve([[0, 0], [1, 0], [0, 1]], 'mst').length\n"
+# What a small kernel returns, and how it was got.
+UNITE = (
+    "import numpy as np; from deepsteiner.core.tree_kernels import unite\n"
     "from deepsteiner.core.jit import history\n"
-    "print(length, sum(one.state == 'compiled' and not one.inner for one in history))"
+    "print(unite(np.arange(3), np.array([[0, 1]])), *[x.state for x in history if not x.inner])"
 )
-COMPILED, READY = "2.0 2\n", "2.0 0\n"
+COMPILED, READY = "1 compiled\n", "1 cached\n"
 
 
 def run(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -183,20 +183,20 @@ def test_planted_code_is_not_run(tmp_path: Path) -> None:
         "HOME": "/dev/null",
         "TMPDIR": str(tmp_path / "temporary"),
     }
-    assert run(SOLVE, **environment).stdout == COMPILED
+    assert run(UNITE, **environment).stdout == COMPILED
     known = tmp_path / "temporary" / f"deepsteiner-{os.getuid()}"
     mark = tmp_path / "mark"
     kept = list(known.rglob("*.kernel"))
     assert kept
     for path in kept:
         plant(path, mark)
-    assert run(SOLVE, **environment).stdout == COMPILED
+    assert run(UNITE, **environment).stdout == COMPILED
     assert mark.exists()
     for path in kept:
         plant(path, mark)
     mark.unlink()
     known.chmod(0o777)
-    done = run(SOLVE, **environment)
+    done = run(UNITE, **environment)
     assert (done.stdout, done.stderr) == (COMPILED, "")
     assert not mark.exists()
 
@@ -300,13 +300,13 @@ def test_nobody_waits_for_ever(tmp_path, monkeypatch) -> None:
 
 def test_a_solve_with_damaged_kernels_compiles_them_again(tmp_path: Path) -> None:
     environment = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    assert run(SOLVE, **environment).stdout == COMPILED
+    assert run(UNITE, **environment).stdout == COMPILED
     for path in tmp_path.rglob("*.kernel"):
         content = bytearray(path.read_bytes())
         content[len(content) // 2] ^= 0xFF  # somewhere in the machine code
         path.write_bytes(content)
     for expected in (COMPILED, READY):
-        done = run(SOLVE, **environment)
+        done = run(UNITE, **environment)
         assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
@@ -315,17 +315,11 @@ def test_a_kernel_is_compiled_anew_when_one_that_it_calls_has_changed(tmp_path: 
     package = tmp_path / "site"
     shutil.copytree(PACKAGE, package / "deepsteiner", ignore=shutil.ignore_patterns("__pycache__"))
     environment = {"PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    code = (
-        "import numpy as np; from deepsteiner.geometry.spanning_kernels import prim\n"
-        "from deepsteiner.core.jit import history\n"
-        "prim(np.random.default_rng(0).random((5, 2)), np.empty((4, 2), np.int64))\n"
-        "print(*[one.state for one in history if not one.inner])"
-    )
-    states = [run(code, **environment).stdout for _ in range(2)]
-    assert states == ["compiled\n", "cached\n"]
+    states = [run(UNITE, **environment).stdout for _ in range(2)]
+    assert states == [COMPILED, READY]
     source = package / "deepsteiner" / "core" / "points.py"  # which the kernel's module imports
     source.write_text(source.read_text() + "\nNEW = 1\n")
-    assert run(code, **environment).stdout == "compiled\n"
+    assert run(UNITE, **environment).stdout == COMPILED
 
 
 def test_a_users_own_cached_functions_are_left_to_numba(tmp_path: Path) -> None:

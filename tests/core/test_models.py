@@ -286,3 +286,16 @@ def test_models_of_the_other_package_go_by_their_names(apart, monkeypatch, capsy
     assert read_model("mst-d1", "policy") is read_model("mst-d1", "policy")
     assert cli.run(["models", "show", "mst-d1"]) == 0
     assert capsys.readouterr().out.strip() == (apart / "mst-d1" / "card.md").read_text().strip()
+
+
+def test_weights_that_begin_as_a_pickle_does_are_read(tmp_path):
+    """The first bytes of a safetensors file are the length of its header, such as 0x0280."""
+    from safetensors.numpy import load, save
+
+    from deepsteiner.io.model_folders import read_tensors
+
+    wanted = {"weight": np.arange(3.0)}
+    made = (save(wanted, {"said": "x" * length}) for length in range(500, 700))
+    weights = next(one for one in made if one.startswith(b"\x80\x02"))
+    files = models.ModelFiles(tmp_path, b"{}", weights)
+    assert read_tensors(files, load)["weight"].tolist() == [0.0, 1.0, 2.0]

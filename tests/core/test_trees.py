@@ -72,7 +72,7 @@ def test_a_bound_above_its_length_names_the_instance(place):
 
 def test_members_of_a_batch_keep_their_own_method_and_facts():
     rng = np.random.default_rng(1)
-    small, large = rng.random((5, 2)), rng.random((1200, 2))
+    small, large = rng.random((5, 2)), rng.random((2500, 2))
     solved = ds.solve_many([small, large, small])
     assert [one.method for one in solved] == [
         ds.solve(points).method for points in (small, large, small)

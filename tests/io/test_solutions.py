@@ -210,7 +210,7 @@ def test_false_solutions_get_one_sentence(
         ("t.csv", "terminal,1,1.0", "terminal,1,one", "line 12: expected a number, got 'one'"),
         ("t.csv", "terminal,1,", "terminal,7,", "line 12: expected id 1, got '7'"),
         ("t.csv", "terminal,1,1.0", "terminal,1,", "line 12: expected a number, got ''"),
-        ("t.csv", "steiner,3", "hub,3", "kind must be terminal, steiner, relay, bend or edge"),
+        ("t.csv", "steiner,3", "hub,3", "kind must be one of terminal, steiner, relay, bend"),
         ("t.csv", ",0,3,", ",0,x,", "expected a whole number, got 'x'"),
         ("t.csv", ",0,3,", ",0,3,,", "expected the 7 columns"),
         ("t.csv", "# method:", "# weight:", "missing fields: method"),

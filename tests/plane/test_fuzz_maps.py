@@ -73,6 +73,18 @@ def test_odd_maps(seed):
         assert exact.length <= min(spanning.length, local.length) * (1 + 1e-9)
 
 
+def test_a_hole_that_no_terminal_is_in():
+    """The tree without obstacles has its Steiner point there; no way leads to it."""
+    angle = np.arange(3) * 2 * np.pi / 3
+    points = np.c_[np.cos(angle), np.sin(angle)]
+    ring = shapely.Point(0, 0).buffer(0.5, quad_segs=2) - shapely.Point(0, 0).buffer(0.3)
+    whole = shapely.Point(0, 0).buffer(0.5, quad_segs=2)
+    for method in ("mst", "local", "exact"):
+        one = ds.solve(points, method, obstacles=ring)
+        assert one.length == pytest.approx(ds.solve(points, method, obstacles=whole).length)
+        assert one.length > 3.0
+
+
 @settings(max_examples=12, deadline=None)
 @given(st.integers(0, 10_000), st.floats(0, 6.28), st.sampled_from([1e-6, 1.0, 3e5]))
 def test_a_map_may_be_turned_scaled_and_moved(seed, angle, scale):

@@ -104,7 +104,7 @@ def plain_distances(plane: Plane, points: np.ndarray) -> tuple[np.ndarray, np.nd
 def test_geodesics_spanning_tree_and_special_distances(seed):
     plane = random_plane(seed, 4)
     points = free_points(plane, seed, 40)[-6:]
-    plane_regions = plane._regions(points)
+    plane_regions = plane.regions(points)
     points = points[plane_regions == plane_regions[0]]
     n = len(points)
     nodes, expected = plain_distances(plane, points)

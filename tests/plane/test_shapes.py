@@ -67,7 +67,7 @@ def test_every_form_is_the_same_square(name):
         ({"type": "Polygon"}, "not a GeoJSON geometry"),
         (shapely.LineString([(0.5, -1), (0.5, 2)]), "blocks nothing without a clearance"),
         ((BOX, 0.5), "weight"),
-        ((BOX, 2.0), "no method takes soft obstacles"),
+        ((BOX, -2.0), "a weight is a number of at least 1"),
         (shapely.box(-0.5, -0.5, 0.5, 0.5), r"point 0 at \(0, 0\) is inside an obstacle"),
         (
             shapely.box(-1, -1, 0.5, 0.5).difference(shapely.box(-0.1, -0.1, 0.1, 0.1)),

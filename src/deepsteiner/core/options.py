@@ -55,7 +55,24 @@ def option(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class OptionInfo:
-    """One option as `methods()` shows it."""
+    """One option as `methods()` shows it.
+
+    Attributes
+    ----------
+    name, type, default, help
+        What it is called, the type of its values in words, its default, and one line of help.
+    choices, minimum, maximum
+        The words or the range that it accepts; None where there is no such limit.
+    models
+        The kind of trained model that it names, if any.
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> option = ds.methods()["greedy"].options[0]
+    >>> option.name, option.default, tuple(option.choices)
+    ('candidates', 'mst', ('mst', 'knn', 'all', 'grid'))
+    """
 
     name: str
     type: str

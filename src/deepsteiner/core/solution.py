@@ -10,27 +10,40 @@ from typing import IO, TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from ..editable import Editable
 from .errors import OptionError, TreeError
-from .obstacles import Polygon, check_free
+from .exported import Exported
 from .points import FloatArray, IntArray, as_points
 from .scalars import as_real
-from .trees import LENGTH_TOLERANCE, check_strict, check_tree, tree_length
+from .surroundings.existing import (
+    Existing,
+    check_joined,
+    check_nearest,
+    corners_of,
+    geometries,
+    needed_parts,
+    parts_at,
+    parts_of,
+)
+from .surroundings.obstacles import Polygon, check_free, weighted_lengths
+from .trees import LENGTH_TOLERANCE, check_strict, check_tree, cut_edges, tree_length
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from .geo import Plane
 
 Status = Literal["optimal", "feasible", "time_limit", "interrupted"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 SolutionFormat = Literal["json", "geojson", "csv", "svg", "png", "pdf"]
 
+# Shapely weighs edges to so many digits: regions are shrunk by a hair for it.
+WEIGHING_TOLERANCE = 1e-7
+
 # More relays than this is a limit given in the wrong unit rather than a network.
 MOST_RELAYS = 10_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Solution:
+class Solution(Editable, Exported):
     """A tree that connects all terminals.
 
     Attributes
@@ -41,9 +54,12 @@ class Solution:
         The junctions that were added, (s, 2).
     edges
         Pairs of nodes, (n + s + b - 1, 2): 0 to n - 1 are terminals, Steiner points follow, then
-        bends.
+        bends, then joints. With joints on p parts of an existing network there are
+        n + s + b + p - 1: edges and parts, each part one node, are a tree together.
     length
-        The sum of all edge lengths; in metres where `crs` is set.
+        The sum of all edge lengths; in metres where `crs` is set. With soft `regions` it is what
+        the tree costs, every length inside a region times its weight, and `info["plain_length"]`
+        is the sum without weights.
     lower_bound
         A proven bound: no tree of these points is shorter. None where nothing is proven.
     status
@@ -64,6 +80,15 @@ class Solution:
     obstacles
         What the tree avoids: polygons that do not overlap, widened by the clearance, each a tuple
         of closed rings (the outer one, then holes).
+    joints
+        Where edges end on existing networks, (j, 2), each with an edge at least; a terminal that
+        lies on the network has an edge of no length to its joint.
+    existing
+        The lines and polygons of existing networks, joined or optional, each with its `rings` and
+        whether it is `filled` (a polygon) and `optional`. They do not count in `length`; what
+        touches is one part.
+    regions, weights
+        Soft regions, polygons that do not overlap, and what a unit of length costs in each.
 
     Examples
     --------
@@ -86,9 +111,13 @@ class Solution:
     plane_crs: str | None = None
     bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     obstacles: tuple[Polygon, ...] = ()
+    joints: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    existing: tuple[Existing, ...] = ()
+    regions: tuple[Polygon, ...] = ()
+    weights: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        for name in ("terminals", "steiner_points", "edges", "bends"):
+        for name in ("terminals", "steiner_points", "edges", "bends", "joints"):
             dtype = np.int64 if name == "edges" else np.float64
             array = np.array(getattr(self, name), dtype=dtype, order="C").reshape(-1, 2)
             array.flags.writeable = False
@@ -112,8 +141,15 @@ class Solution:
 
     @property
     def coordinates(self) -> FloatArray:
-        """Terminals, Steiner points and bends in one array, as `edges` indexes them."""
-        return np.concatenate((self.terminals, self.steiner_points, self.bends))
+        """Terminals, Steiner points, bends and joints in one array, as `edges` indexes them.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [3, 4]]).coordinates.tolist()
+        [[0.0, 0.0], [3.0, 4.0]]
+        """
+        return np.concatenate((self.terminals, self.steiner_points, self.bends, self.joints))
 
     def edge_lengths(self) -> FloatArray:
         """Return the length of every edge, in metres if `crs` is set.
@@ -133,13 +169,33 @@ class Solution:
         difference = nodes[self.edges[:, 0]] - nodes[self.edges[:, 1]]
         return np.hypot(difference[:, 0], difference[:, 1])
 
+    def edge_costs(self) -> FloatArray:
+        """Return what every edge costs: its length, inside soft regions times their weight.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.solve([[0, 0], [3, 4]]).edge_costs().tolist()
+        [5.0]
+        """
+        if not self.regions:
+            return self.edge_lengths()
+        plane = self._plane()
+        into = np.asarray if plane is None else plane.into
+        nodes = self._plane_coordinates()
+        return weighted_lengths(nodes, self.edges, self.regions, self.weights, into)
+
     def validate(self, *, strict: bool = False) -> Solution:
         """Check that this is a tree over all terminals, around obstacles, as long as stated.
+
+        With an existing network, joints must lie on it, and edges and parts be a tree together.
 
         Parameters
         ----------
         strict
-            Also require every Steiner point to have degree 3 and its edges to meet at 120 degrees.
+            Also require every Steiner point to have degree 3 and its edges to meet at 120 degrees,
+            and every joint to be the nearest place of its part. With a `junction_cost` in `info`
+            Steiner points may also have degree 4, where two straight lines cross.
 
         Returns
         -------
@@ -160,23 +216,67 @@ class Solution:
         if self.status not in STATUSES:
             raise TreeError(f"status must be one of {', '.join(STATUSES)}, got {self.status!r}")
         as_points(self.terminals, what="terminals")
-        check_tree(self.terminals, np.concatenate((self.steiner_points, self.bends)), self.edges)
         nodes = self._plane_coordinates()
+        if len(self.joints) or self.existing:
+            self._check_joints(nodes, strict)  # needs shapely
+        else:
+            added = np.concatenate((self.steiner_points, self.bends))
+            check_tree(self.terminals, added, self.edges)
         if self.obstacles:
             plane = self._plane()
             check_free(
                 nodes, self.edges, self.obstacles, np.asarray if plane is None else plane.into
             )
-        length = tree_length(nodes, self.edges)
-        if not math.isclose(length, self.length, rel_tol=LENGTH_TOLERANCE, abs_tol=0.0):
+        length, tolerance = tree_length(nodes, self.edges), LENGTH_TOLERANCE
+        if self.regions:
+            length, tolerance = float(self.edge_costs().sum()), WEIGHING_TOLERANCE
+        if not math.isclose(length, self.length, rel_tol=tolerance, abs_tol=0.0):
             raise TreeError(f"the edges sum to {length!r} but the stated length is {self.length!r}")
         bound = self.lower_bound
         if bound is not None and not bound <= self.length * (1 + LENGTH_TOLERANCE):
             raise TreeError(f"the lower bound {bound!r} exceeds the length {self.length!r}")
         if strict:
             relays = int(self.info.get("relays", 0))
-            check_strict(nodes, self.edges, len(self.terminals), relays, len(self.bends))
+            last = len(self.bends) + len(self.joints)
+            crossings = bool(self.info.get("junction_cost"))
+            joints = len(self.joints)
+            check_strict(nodes, self.edges, len(self.terminals), relays, last, joints, crossings)
         return self
+
+    def joint_parts(self) -> IntArray:
+        """Return the part of the existing network that each joint lies on.
+
+        Lines and polygons that touch are one part; parts are counted from 0 in the order of their
+        first shapes in `existing`.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> pipes = [[[0, 0], [2, 0]], [[0, 3], [2, 3]]]
+        >>> ds.solve([[1, 1]], existing=pipes).joint_parts().tolist()
+        [0, 1]
+        """
+        if not len(self.joints):
+            return np.empty(0, np.int64)
+        if not self.existing:
+            raise TreeError("there are joints, but no existing network that they could lie on")
+        plane = self._plane()
+        into = np.asarray if plane is None else plane.into
+        parts, drawn = parts_of(self.existing, self.terminals), geometries(self.existing, into)
+        places, corners = into(self.joints), into(corners_of(self.existing))
+        return parts_at(places, drawn, parts, np.concatenate((places, corners)))
+
+    def _check_joints(self, nodes: FloatArray, strict: bool) -> None:
+        """Raise TreeError unless edges and parts of the existing network are a tree together."""
+        own, parts = self.joint_parts(), parts_of(self.existing, self.terminals)
+        added = np.concatenate((self.steiner_points, self.bends))
+        needed = needed_parts(self.existing, parts)
+        check_joined(self.terminals, added, self.joints, self.edges, own, needed)
+        if strict and len(self.joints):
+            plane = self._plane()
+            drawn = geometries(self.existing, np.asarray if plane is None else plane.into)
+            first = len(nodes) - len(self.joints)
+            check_nearest(nodes, self.edges, first, drawn, parts, own)
 
     def with_max_edge(self, limit: float) -> Solution:
         """Return the same network with relays on its edges, so that none is longer than `limit`.
@@ -226,22 +326,13 @@ class Solution:
 
     def _insert_relays(self, pieces: IntArray) -> tuple[FloatArray, IntArray]:
         nodes = self._plane_coordinates()
-        owner = np.repeat(np.arange(len(pieces)), pieces)
-        step = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        # Piece `step` of an edge runs from its relay `step` to its relay `step + 1`.
-        first_relay = len(nodes) + np.cumsum(pieces - 1) - (pieces - 1)
-        tail = np.where(step == 0, self.edges[owner, 0], first_relay[owner] + step - 1)
-        head = np.where(step == pieces[owner] - 1, self.edges[owner, 1], first_relay[owner] + step)
-        inner = step > 0
-        share = (step / pieces[owner])[inner, None]
-        ends = nodes[self.edges[owner[inner]]]
-        relays = ends[:, 0] * (1 - share) + ends[:, 1] * share
+        relays, edges = cut_edges(nodes, self.edges, pieces)
         if (plane := self._plane()) is not None:
             relays = plane.back(relays)
-        edges = np.stack((tail, head), axis=1)
-        # Relays are the last of the Steiner points; bends come after them.
-        bends, first = len(self.bends), len(nodes) - len(self.bends)
-        moved = np.where(edges >= len(nodes), edges - bends, edges + len(relays))
+        # Relays are the last of the Steiner points; bends and joints come after them.
+        later = len(self.bends) + len(self.joints)
+        first = len(nodes) - later
+        moved = np.where(edges >= len(nodes), edges - later, edges + len(relays))
         edges = np.where(edges < first, edges, moved)
         return np.concatenate((self.steiner_points, relays)), edges
 
@@ -287,71 +378,6 @@ class Solution:
 
         return solution_from_dict(data)
 
-    def to_networkx(self) -> Any:
-        """Return a networkx Graph; nodes carry `pos` and `kind`, edges `length`.
-
-        >>> import deepsteiner as ds
-        >>> ds.solve([[0, 0], [1, 0], [0, 1]], "mst").to_networkx().number_of_edges()
-        2
-        """
-        from ..io.export import solution_to_networkx
-
-        return solution_to_networkx(self)
-
-    def to_geojson(self) -> dict[str, Any]:
-        """Return a GeoJSON FeatureCollection of terminals, Steiner points and edges.
-
-        Examples
-        --------
-        >>> import deepsteiner as ds
-        >>> len(ds.solve([[0, 0], [3, 4]]).to_geojson()["features"])
-        3
-        """
-        from ..io.solution_geojson import solution_to_geojson
-
-        return solution_to_geojson(self, self.to_dict())
-
-    def to_shapely(self) -> Any:
-        """Return the edges as a shapely MultiLineString."""
-        from ..io.export import solution_to_shapely
-
-        return solution_to_shapely(self)
-
-    @property
-    def __geo_interface__(self) -> dict[str, Any]:
-        """The edges as a GeoJSON-like MultiLineString, for `shapely.geometry.shape` and others.
-
-        It is a bare geometry, which shapely, geopandas (as a geometry of a GeoSeries), fiona and
-        plotting libraries all take; readers of features get theirs from `to_geojson`. Line k is
-        edge k, in the solution's own coordinates; between repeated terminals it has length 0,
-        which shapely draws and measures but does not call valid.
-        """
-        from ..io.export import solution_to_geometry
-
-        return solution_to_geometry(self)
-
-    def to_scipy_sparse(self) -> Any:
-        """Return the edge lengths as a symmetric scipy `csr_array` over all nodes.
-
-        Nodes are numbered as in `edges`. Each edge is stored twice, also where its length is 0,
-        between repeated terminals: such entries are explicit zeros, which `scipy.sparse.csgraph`
-        takes for edges, but which vanish when the array is made dense or `eliminate_zeros` is
-        called.
-
-        >>> import deepsteiner as ds
-        >>> ds.solve([[0, 0], [3, 4], [3, 4]], "mst").to_scipy_sparse().nnz
-        4
-        """
-        from ..io.export import solution_to_scipy_sparse
-
-        return solution_to_scipy_sparse(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the tree with matplotlib and return the axes."""
-        from ..viz.plot import plot_solution
-
-        return plot_solution(self, ax)
-
     def save(
         self,
         path: str | Path | IO[Any],
@@ -371,6 +397,20 @@ class Solution:
         terminals
             False leaves the points out of a json file, for points that may not be passed on: a
             hash stands in their place, and whoever has the points can `load` the tree with them.
+
+        Raises
+        ------
+        FormatError
+            If the suffix or the format is none of these.
+
+        Examples
+        --------
+        >>> import tempfile, deepsteiner as ds
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ds.solve([[0, 0], [3, 4]]).save(f"{folder}/tree.svg")
+        ...     Path(f"{folder}/tree.svg").read_text()[:4]
+        '<svg'
         """
         from ..io.solution_files import save_solution
 
@@ -405,15 +445,11 @@ class Solution:
 
         return load_solution(path, points=points)
 
-    def _repr_svg_(self) -> str:
-        from ..viz.svg import solution_svg
-
-        return solution_svg(self)
-
     def __repr__(self) -> str:
         gap = "" if self.gap is None else f", gap {100 * self.gap:.3g} %"
         unit = " m" if self.crs is not None else ""
         bends = f"{len(self.bends)} bends, " if len(self.bends) else ""
+        bends += f"{len(self.joints)} joints, " if len(self.joints) else ""
         return (
             f"<Solution {self.method or 'tree'}: {len(self.terminals)} terminals, "
             f"{len(self.steiner_points)} Steiner points, {bends}"

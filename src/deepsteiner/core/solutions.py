@@ -52,7 +52,14 @@ class Solutions(Sequence[Solution]):
 
     @property
     def statuses(self) -> list[Status]:
-        """The status of every member."""
+        """The status of every member.
+
+        Examples
+        --------
+        >>> import numpy as np, deepsteiner as ds
+        >>> ds.solve_many(np.random.default_rng(0).random((2, 4, 2)), "mst").statuses
+        ['feasible', 'feasible']
+        """
         return [STATUSES[code] for code in self.status_codes]
 
     def validate(self, *, strict: bool = False) -> Solutions:

@@ -191,19 +191,29 @@ def tree_length(coordinates: FloatArray, edges: IntArray) -> float:
 
 
 def check_strict(
-    coordinates: FloatArray, edges: IntArray, terminal_count: int, relays: int, bends: int = 0
+    coordinates: FloatArray,
+    edges: IntArray,
+    terminal_count: int,
+    relays: int,
+    later: int = 0,
+    joints: int = 0,
+    crossings: bool = False,
 ) -> None:
     """Raise TreeError unless Steiner points have degree 3 and angles of 120 degrees.
 
-    The last `relays` points before the bends are relays on straight edges: degree 2 and 180
-    degrees. Bends, the last of all, have degree 2 at least.
+    Where `crossings` are allowed, two straight lines may cross in a Steiner point of degree 4.
+
+    The last `relays` points before the last `later` ones are relays on straight edges: degree 2
+    and 180 degrees. Those later ones are bends, of degree 2 at least, then `joints`.
     """
-    total = len(coordinates) - bends
-    degree = np.bincount(edges.ravel(), minlength=total + bends)
-    if (degree[total:] < 2).any():
+    total = len(coordinates) - later
+    degree = np.bincount(edges.ravel(), minlength=total + later)
+    if (degree[total : total + later - joints] < 2).any():
         raise TreeError(f"node {total + int(np.argmin(degree[total:]))} is a bend without a use")
     degree = degree[:total]
     expected = np.full(total, 3)
+    if crossings:
+        expected[degree == 4] = 4
     expected[total - relays :] = 2
     wrong = np.flatnonzero(degree[terminal_count:] != expected[terminal_count:]) + terminal_count
     if len(wrong):
@@ -226,7 +236,8 @@ def _check_angles(
     if (norm == 0).any() and spacing < COARSE * np.ptp(coordinates, axis=0).max():
         node = int(both[np.argmax(norm == 0), 0])
         raise TreeError(f"node {node} is a Steiner point that coincides with its neighbour")
-    # At 120 degrees (180 for relays) the unit vectors sum to zero; the sum measures the error.
+    # At 120 degrees (180 for relays and where lines cross) the unit vectors sum to zero; the sum
+    # measures the error.
     sums = np.zeros((len(coordinates), 2))
     allowed = np.full(len(coordinates), ANGLE_TOLERANCE)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -240,3 +251,23 @@ def _check_angles(
         raise TreeError(
             f"node {node}: the edges do not meet at {angle} degrees (off by {error[node]:.2g} rad)"
         )
+
+
+def cut_edges(nodes: FloatArray, edges: IntArray, pieces: IntArray) -> tuple[FloatArray, IntArray]:
+    """Cut every edge into so many equal pieces.
+
+    Returns the places of the cuts, which are numbered after the nodes, and the pieces as edges.
+
+    >>> cut_edges(np.array([[0.0, 0.0], [3.0, 0.0]]), np.array([[0, 1]]), np.array([3]))[1].tolist()
+    [[0, 2], [2, 3], [3, 1]]
+    """
+    owner = np.repeat(np.arange(len(pieces)), pieces)
+    step = np.arange(len(owner)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+    # Piece `step` of an edge runs from its cut `step` to its cut `step + 1`.
+    first_cut = len(nodes) + np.cumsum(pieces - 1) - (pieces - 1)
+    tail = np.where(step == 0, edges[owner, 0], first_cut[owner] + step - 1)
+    head = np.where(step == pieces[owner] - 1, edges[owner, 1], first_cut[owner] + step)
+    inner = step > 0
+    share = (step / pieces[owner])[inner, None]
+    ends = nodes[edges[owner[inner]]]
+    return ends[:, 0] * (1 - share) + ends[:, 1] * share, np.stack((tail, head), axis=1)

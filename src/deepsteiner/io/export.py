@@ -13,14 +13,16 @@ from ..core.solution import Solution
 
 # What a solution is made of, by the names of its fields, and the kinds of its nodes.
 ARRAYS = ("terminals", "steiner_points", "edges")
-NODE_KINDS = ("terminal", "steiner", "relay", "bend")
+NODE_KINDS = ("terminal", "steiner", "relay", "bend", "joint")
 
 
 def nodes_of(solution: Solution) -> Iterator[tuple[int, str, list[float]]]:
     """Yield the number, the kind and the position of every node."""
     relays = int(solution.info.get("relays", 0))
     others = len(solution.steiner_points) - relays
-    counts = len(solution.terminals), others, relays, len(solution.bends)
+    counts = (
+        len(solution.terminals), others, relays, len(solution.bends), len(solution.joints)
+    )  # fmt: skip
     kinds = np.repeat(NODE_KINDS, counts).tolist()
     yield from zip(range(len(kinds)), kinds, solution.coordinates.tolist(), strict=True)
 
@@ -42,8 +44,10 @@ def solution_to_networkx(solution: Solution) -> Any:
     Returns
     -------
     networkx.Graph
-        Nodes carry `pos` and `kind` ("terminal", "steiner", "relay" or "bend"), edges carry
-        `length`, and the graph carries the length, bound, status, method and crs of the solution.
+        Nodes carry `pos` and `kind` ("terminal", "steiner", "relay", "bend" or "joint"), edges
+        carry `length`, and the graph carries the length, bound, status, method and crs of the
+        solution. Joints also carry `part`, the part of the existing network that they lie on:
+        those of one part are connected through it.
 
     Raises
     ------
@@ -60,6 +64,9 @@ def solution_to_networkx(solution: Solution) -> Any:
     for node, kind, position in nodes_of(solution):
         graph.add_node(node, pos=tuple(position), kind=kind)
     graph.add_weighted_edges_from(edges_of(solution), weight="length")
+    first = len(solution.coordinates) - len(solution.joints)
+    for joint, part in enumerate(solution.joint_parts().tolist(), start=first):
+        graph.nodes[joint]["part"] = part
     return graph
 
 

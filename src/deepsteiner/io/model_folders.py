@@ -90,11 +90,14 @@ def read_tensors(files: ModelFiles, load: Callable[[bytes], dict[str, Any]]) -> 
     from safetensors import SafetensorError
 
     path = files.folder / WEIGHTS
-    if files.weights.startswith(_PICKLES):
-        raise FormatError(f"{path} is a pickle, not a safetensors file; it is not loaded")
     try:
         return load(files.weights)
     except (SafetensorError, ValueError, KeyError):
+        # Only now: the size of its header can make a good file begin as a pickle does.
+        if files.weights.startswith(_PICKLES):
+            raise FormatError(
+                f"{path} is a pickle, not a safetensors file; it is not loaded"
+            ) from None
         raise FormatError(
             f"{path} is damaged or cut off: it is no complete safetensors file"
         ) from None

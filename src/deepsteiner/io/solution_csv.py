@@ -1,8 +1,8 @@
 """A solution as one csv table that people can read.
 
 Comment lines `# name: value` (values in JSON) come first, led by `# deepsteiner-solution: 1`.
-Then the columns kind,id,x,y,from,to,length: a row for each node (kind terminal, steiner, relay or
-bend, with its x and y) and for each edge (kind edge, from one node's id to another's).
+Then the columns kind,id,x,y,from,to,length: a row for each node (kind terminal, steiner, relay,
+bend or joint, with its x and y) and for each edge (kind edge, from one node's id to another's).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def solution_to_csv(solution: Solution, data: dict[str, Any]) -> str:
     """Return the table of a solution, given also as its dictionary."""
     lines = [f"# {MARK}: {data['version']}"]
     for name, value in data.items():
-        if name not in (*ARRAYS, "bends", "format", "version"):
+        if name not in (*ARRAYS, "bends", "joints", "format", "version"):
             lines.append(f"# {name}: {json.dumps(value, allow_nan=False)}")
     lines.append(COLUMNS)
     lines += [f"{kind},{node},{x!r},{y!r},,," for node, kind, (x, y) in nodes_of(solution)]
@@ -37,7 +37,7 @@ def solution_to_csv(solution: Solution, data: dict[str, Any]) -> str:
 def dict_from_csv(source: Source) -> dict[str, Any]:
     """Return the dictionary of a solution from its table; the caller checks its fields."""
     data: dict[str, Any] = {"format": MARK}
-    arrays: dict[str, list[Any]] = {array: [] for array in (*ARRAYS, "bends")}
+    arrays: dict[str, list[Any]] = {array: [] for array in (*ARRAYS, "bends", "joints")}
     header = False
     for number, line in source.lines():
         where = source.at(number)
@@ -51,8 +51,9 @@ def dict_from_csv(source: Source) -> dict[str, Any]:
             raise FormatError(f"{where}: expected the columns {COLUMNS}")
         else:
             header = True
-    if not arrays["bends"] and "obstacles" not in data:
-        del arrays["bends"]
+    for nodes, shapes in (("bends", "obstacles"), ("joints", "existing")):
+        if not arrays[nodes] and shapes not in data:
+            del arrays[nodes]
     return data | arrays
 
 
@@ -61,19 +62,19 @@ def _add_row(cells: list[str], arrays: dict[str, list[Any]], where: str) -> None
         raise FormatError(f"{where}: expected the 7 columns {COLUMNS}, got {len(cells)}")
     kind, identity, x, y, start, end, _ = cells
     terminals, others, edges = (arrays[name] for name in ARRAYS)
-    bends = arrays["bends"]
+    bends, joints = arrays["bends"], arrays["joints"]
     if kind == "edge":
         place, rows = len(edges), edges
         row: Any = [_whole(start, where), _whole(end, where)]
     elif kind in NODE_KINDS:
-        place = len(terminals) + len(others) + len(bends)
-        rows = {"terminal": terminals, "bend": bends}.get(kind, others)
+        place = len(terminals) + len(others) + len(bends) + len(joints)
+        rows = {"terminal": terminals, "bend": bends, "joint": joints}.get(kind, others)
         row = list(read_position((x, y), where))
     else:
         raise FormatError(
-            f"{where}: kind must be terminal, steiner, relay, bend or edge, got {shorten(kind)}"
+            f"{where}: kind must be one of {', '.join(NODE_KINDS)}, edge; got {shorten(kind)}"
         )
-    if kind == "terminal" and (others or bends):
+    if kind == "terminal" and (others or bends or joints):
         raise FormatError(f"{where}: terminals must come before the other nodes")
     if _whole(identity, where) != place:
         raise expected(where, f"id {place}", identity)

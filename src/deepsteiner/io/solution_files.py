@@ -11,10 +11,11 @@ from typing import Any, get_args
 import numpy as np
 
 from ..core.errors import FormatError, OptionError, TreeError
-from ..core.obstacles import as_obstacles
 from ..core.points import IntArray, as_points
 from ..core.scalars import as_real, as_whole
 from ..core.solution import STATUSES, Solution, SolutionFormat
+from ..core.surroundings.existing import as_existing
+from ..core.surroundings.obstacles import as_obstacles, as_weights
 from .export import ARRAYS
 from .json_points import MEMBER, parse_json
 from .solution_csv import MARK, dict_from_csv, solution_to_csv
@@ -69,8 +70,8 @@ READERS: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 MAY_BE_NONE = ("lower_bound", "crs", "plane_crs")
 FIELDS = ("format", "version", *READERS, *ARRAYS)
-# Only where there are obstacles.
-MORE_FIELDS = ("bends", "obstacles")
+# Only where there are obstacles, or existing networks.
+MORE_FIELDS = ("bends", "obstacles", "joints", "existing", "regions", "weights")
 
 
 def solution_to_dict(solution: Solution) -> dict[str, Any]:
@@ -102,9 +103,15 @@ def solution_to_dict(solution: Solution) -> dict[str, Any]:
     with reading("the solution's info"):
         plain = {field: _plain(getattr(solution, field), field) for field in READERS}
     arrays = {field: getattr(solution, field).tolist() for field in ARRAYS}
-    if solution.obstacles or len(solution.bends):
+    if solution.obstacles or solution.regions or len(solution.bends):
         arrays["bends"] = solution.bends.tolist()
         arrays["obstacles"] = [[ring.tolist() for ring in one] for one in solution.obstacles]
+    if solution.existing or len(solution.joints):
+        arrays["joints"] = solution.joints.tolist()
+        arrays["existing"] = [one.plain() for one in solution.existing]
+    if solution.regions:
+        arrays["regions"] = [[ring.tolist() for ring in one] for one in solution.regions]
+        arrays["weights"] = list(solution.weights)
     return {"format": MARK, "version": FORMAT_VERSION, **plain, **arrays}
 
 
@@ -341,10 +348,11 @@ def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
     steiner = data["steiner_points"]
     if not _is_empty(steiner):
         steiner = as_points(steiner, what=f"{name}: steiner_points")
-    bends = data.get("bends", [])
-    if not _is_empty(bends):
-        bends = as_points(bends, what=f"{name}: bends")
+    bends, joints = (_more_nodes(data, field, name) for field in ("bends", "joints"))
     obstacles = as_obstacles(data.get("obstacles", []), name)
+    existing = as_existing(data.get("existing", []), name)
+    regions = as_obstacles(data.get("regions", []), name, "regions")
+    weights = as_weights(data.get("weights", []), len(regions), name)
     edges = as_edges(data["edges"])
     if edges is None:
         raise FormatError(f"{name}: edges must be pairs of node numbers")
@@ -356,11 +364,20 @@ def _checked_solution(data: Any, name: str, points: Any = None) -> Solution:
     if relay_count(values["info"], steiner) is None:
         relays = shown(values["info"]["relays"])
         raise FormatError(f"{name}: info 'relays' must count Steiner points, got {relays}")
-    solution = Solution(terminals, steiner, edges, **values, bends=bends, obstacles=obstacles)
+    solution = Solution(
+        terminals, steiner, edges, **values, bends=bends, obstacles=obstacles, joints=joints,
+        existing=existing, regions=regions, weights=weights,
+    )  # fmt: skip
     try:
         return solution.validate()
     except TreeError as error:
         raise TreeError(f"{name}: {error}") from None
+
+
+def _more_nodes(data: Mapping[str, Any], field: str, name: str) -> Any:
+    """Return the bends or joints of a file."""
+    nodes = data.get(field, [])
+    return nodes if _is_empty(nodes) else as_points(nodes, what=f"{name}: {field}")
 
 
 def as_edges(value: Any) -> IntArray | None:

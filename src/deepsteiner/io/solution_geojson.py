@@ -24,7 +24,9 @@ def solution_to_geojson(solution: Solution, data: dict[str, Any]) -> dict[str, A
     plane = solution.crs is None
     exact = solution.coordinates
     drawn = (exact if plane else to_lonlat(exact, solution.crs)).tolist()
-    summary = {name: value for name, value in data.items() if name not in (*ARRAYS, "bends")}
+    summary = {
+        name: value for name, value in data.items() if name not in (*ARRAYS, "bends", "joints")
+    }
     features = []
     for node, kind, position in nodes_of(solution):
         kept = {} if solution.crs in (None, LONLAT) else {"position": position}
@@ -36,9 +38,20 @@ def solution_to_geojson(solution: Solution, data: dict[str, Any]) -> dict[str, A
             features.append(feature("LineString", ends, **properties))
         else:
             features.append(feature("MultiLineString", _cut(*ends), **properties))
-    for index, polygon in enumerate(solution.obstacles):
+    soft = list(zip(solution.regions, solution.weights, strict=True))
+    areas: list[Any] = [("obstacle", one, {}) for one in solution.obstacles]
+    areas += [("region", one, {"weight": weight}) for one, weight in soft]
+    for index, (kind, polygon, more) in enumerate(areas):
         rings = [(ring if plane else to_lonlat(ring, solution.crs)).tolist() for ring in polygon]
-        features.append(feature("Polygon", rings, kind="obstacle", id=index))
+        features.append(feature("Polygon", rings, kind=kind, id=index, **more))
+    for index, shape in enumerate(solution.existing):
+        rings = [
+            (ring if plane else to_lonlat(ring, solution.crs)).tolist() for ring in shape.rings
+        ]
+        geometry, places = ("Polygon", rings) if shape.filled else ("LineString", rings[0])
+        features.append(
+            feature(geometry, places, kind="existing", id=index, optional=shape.optional)
+        )
     return {
         "type": "FeatureCollection",
         MEMBER: {**summary, "coordinates": "plane" if plane else "geographic"},
@@ -67,6 +80,7 @@ def dict_from_geojson(value: Any, name: str) -> dict[str, Any]:
     terminals: list[Any] = []
     others: list[Any] = []
     bends: list[Any] = []
+    joints: list[Any] = []
     edges: list[Any] = []
     try:
         for part in value["features"]:
@@ -75,12 +89,12 @@ def dict_from_geojson(value: Any, name: str) -> dict[str, Any]:
             if kind == "edge":
                 edges.append([properties["from"], properties["to"]])
                 continue
-            if kind == "obstacle":  # the member has it in full
+            if kind in ("obstacle", "region", "existing"):  # the member has it in full
                 continue
-            place = len(terminals) + len(others) + len(bends)
-            _check_node(properties, place, bool(others or bends), name)
+            place = len(terminals) + len(others) + len(bends) + len(joints)
+            _check_node(properties, place, bool(others or bends or joints), name)
             position = properties.get("position", part["geometry"]["coordinates"])
-            kinds = {"terminal": terminals, "bend": bends}
+            kinds = {"terminal": terminals, "bend": bends, "joint": joints}
             kinds.get(kind, others).append(position)
     except (KeyError, TypeError, AttributeError):
         raise FormatError(
@@ -88,6 +102,8 @@ def dict_from_geojson(value: Any, name: str) -> dict[str, Any]:
         ) from None
     if bends:
         data["bends"] = bends
+    if joints:
+        data["joints"] = joints
     return {**data, **dict(zip(ARRAYS, (terminals, others, edges), strict=True))}
 
 

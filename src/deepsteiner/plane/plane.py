@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from ..core.points import FloatArray, Frame, IntArray
 from .shapes import load_shapely, unite
 
 if TYPE_CHECKING:
+    from .box_tree_kernels import BoxTree
     from .sight_kernels import Complexes, Flags, Walls
 
 BENT = 1e-12
@@ -47,7 +49,12 @@ class Corners:
 
     def of(self, obstacles: Any) -> Corners:
         """Return the corners of some obstacles, each place once."""
-        keep = np.flatnonzero(np.isin(self.owner, list(obstacles)))
+        # Corners come in the order of their obstacles.
+        chosen = np.array(sorted(obstacles), dtype=np.int64)
+        starts, ends = np.searchsorted(self.owner, chosen), np.searchsorted(self.owner, chosen + 1)
+        keep = np.concatenate(
+            [np.empty(0, np.int64), *map(np.arange, starts.tolist(), ends.tolist())]
+        )
         places, first, count = np.unique(
             self.places[keep], axis=0, return_index=True, return_counts=True
         )
@@ -66,10 +73,16 @@ class Plane:
         Shapely polygons in the frame, united, widened by the clearance; they do not overlap.
     frame
         The frame.
+    home
+        The region of the free plane that the terminals are in, once `check_terminals` knows it.
+    soft
+        The soft regions beside them (a `soft.Soft`), None where there are none.
     """
 
     polygons: tuple[Any, ...]
     frame: Frame
+    home: list[int] = field(default_factory=list)
+    soft: Any = None
 
     @classmethod
     def of(cls, shapes: list[Any], clearance: float, frame: Frame) -> Plane:
@@ -95,12 +108,29 @@ class Plane:
         """The boundary of all obstacles, as kernels take it."""
         return self.walls_of(range(len(self)))
 
+    @cached_property
+    def boxes(self) -> BoxTree:
+        """The walls under a tree of boxes, for questions about very many of them."""
+        from .box_tree import box_tree
+
+        return box_tree([ring for ring, _ in self.rings])
+
+    @cached_property
+    def _first_ring(self) -> list[int]:
+        """Where the rings of each obstacle begin among all rings, and their end."""
+        sizes = (1 + len(one.interiors) for one in self.polygons)
+        return list(itertools.accumulate(sizes, initial=0))
+
     def walls_of(self, obstacles: Iterable[int]) -> Walls:
         """Return the boundary of some obstacles."""
         from .sight_kernels import Walls
 
-        chosen = set(obstacles)
-        rings = [(ring, owner) for ring, owner in self.rings if owner in chosen]
+        first = self._first_ring
+        rings = [
+            ring
+            for one in sorted(set(obstacles))
+            for ring in self.rings[first[one] : first[one + 1]]
+        ]
         tails = [np.empty((0, 2)), *(ring for ring, _ in rings)]
         heads = [np.empty((0, 2)), *(np.roll(ring, -1, axis=0) for ring, _ in rings)]
         owners = [np.full(len(ring), owner) for ring, owner in rings]
@@ -133,11 +163,20 @@ class Plane:
         near = shapely.STRtree(lines).query(spots, predicate="dwithin", distance=DEPTH)
         return np.asarray(np.bincount(near[0], minlength=len(places)) > 2)
 
+    def clear(self, nodes: FloatArray, edges: IntArray) -> Flags:
+        """Return which edges cross no obstacle."""
+        from .box_tree_kernels import clear_edges
+
+        return clear_edges(self.boxes, as_complex(nodes), np.ascontiguousarray(edges))
+
     def sees(self, a: Any, b: Any) -> bool:
         """Return whether the segment between two places of the frame crosses no obstacle."""
-        from .sight_kernels import sees
+        return bool(self.clear(np.array([a, b], dtype=np.float64), np.array([[0, 1]]))[0])
 
-        return bool(sees(self.walls, complex(*a), complex(*b)))
+    @cached_property
+    def corner_places(self) -> frozenset[tuple[float, float]]:
+        """The places of all convex corners."""
+        return frozenset(map(tuple, self.corners.places.tolist()))
 
     def crossed(self, nodes: FloatArray, edges: IntArray) -> list[int]:
         """Return the obstacles that some edge of a tree goes through."""
@@ -145,13 +184,15 @@ class Plane:
 
         if not len(self) or not len(edges):
             return []
-        shapely = load_shapely()
-        lines = shapely.linestrings(nodes[edges])
+        blocked = edges[~self.clear(nodes, edges)]
+        if not len(blocked):
+            return []
+        lines = load_shapely().linestrings(nodes[blocked])
         pairs = self._index.query(lines, predicate="intersects")
         places = as_complex(nodes)
         found = []
         for obstacle in np.unique(pairs[1]).tolist():
-            some = np.ascontiguousarray(edges[pairs[0][pairs[1] == obstacle]])
+            some = np.ascontiguousarray(blocked[pairs[0][pairs[1] == obstacle]])
             if not all_see(self.walls_of([obstacle]), places, some).all():
                 found.append(obstacle)
         return found
@@ -169,15 +210,26 @@ class Plane:
             )
         return tuple(found)
 
+    def unreachable(self, nodes: FloatArray) -> Flags:
+        """Return which nodes are inside an obstacle, or cut off from the terminals by one."""
+        deep = self.inside(nodes)
+        return deep | (self.regions(nodes) != self.home[0]) if self.home else deep
+
     def inside(self, nodes: FloatArray) -> Flags:
         """Return which nodes are inside an obstacle."""
-        from .sight_kernels import DEPTH, depths
+        from .box_tree_kernels import deep_places
 
-        result = np.zeros(len(nodes), dtype=np.bool_)
-        if len(self):
-            near = np.unique(self._index.query(load_shapely().points(nodes), "intersects")[0])
-            result[near] = depths(self.walls, as_complex(nodes[near])) > DEPTH
-        return result
+        return deep_places(self.boxes, as_complex(nodes))
+
+    def nearest_outside(self, nodes: FloatArray) -> FloatArray:
+        """Return the nearest places on the boundary of the obstacle around each of some nodes."""
+        shapely = load_shapely()
+        found = np.empty((len(nodes), 2))
+        for row, spot in enumerate(shapely.points(nodes)):
+            owner = self._index.query(spot, predicate="intersects")[0]
+            boundary = self.polygons[owner].boundary
+            found[row] = shapely.get_coordinates(shapely.shortest_line(boundary, spot))[0]
+        return found
 
     @cached_property
     def _index(self) -> Any:
@@ -198,7 +250,8 @@ class Plane:
                 f"point {first[row]} at ({x:g}, {y:g}) is inside an obstacle; terminals must be "
                 "outside, or on the boundary"
             )
-        region = self._regions(points)
+        region = self.regions(points)
+        self.home[:] = [int(region[0])]
         apart = np.flatnonzero(region != region[0])
         if len(apart):
             row = int(apart[0])
@@ -208,7 +261,7 @@ class Plane:
                 "obstacles; no tree joins them"
             )
 
-    def _regions(self, points: FloatArray) -> IntArray:
+    def regions(self, points: FloatArray) -> IntArray:
         """Return the region of the free plane that each point lies in."""
         shapely = load_shapely()
         holes = [

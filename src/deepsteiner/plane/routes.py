@@ -1,18 +1,18 @@
 """Shortest ways and spanning trees around obstacles.
 
-Both look only at obstacles that are in the way: a shortest way around some obstacles is a lower
-bound for the way around all of them, so where it crosses no other obstacle it is the shortest.
+A way looks only at obstacles that cross it: a shortest way around some obstacles is a lower bound
+for the way around all of them, so where it crosses no other obstacle it is the shortest.
 """
 
 from __future__ import annotations
 
-import heapq
 import itertools
 
 import numpy as np
 
+from ..core.errors import InternalError
 from ..core.points import FloatArray, IntArray
-from .plane import Plane, as_complex
+from .plane import Plane, as_complex, as_pairs
 
 Graph = tuple[FloatArray, IntArray]
 """Bends and edges over (points, bends)."""
@@ -48,55 +48,58 @@ def way_around(plane: Plane, a: FloatArray, b: FloatArray) -> tuple[FloatArray, 
         nodes = [0]
         while nodes[-1] != 1:
             nodes.append(int(following[nodes[-1], 1]))
+            if nodes[-1] < 0:
+                raise InternalError("no way leads around the obstacles between two nodes")
         path = places[nodes]
 
 
-def spanning_tree(plane: Plane, points: FloatArray) -> Graph:
+def spanning_tree(plane: Plane, points: FloatArray, stop: IntArray | None = None) -> Graph:
     """Return a minimum spanning tree of the points under shortest ways around the obstacles.
 
-    Kruskal's algorithm over all pairs by their straight distance; where the straight way is
-    blocked the pair waits until its shortest way is the shortest of all. Ways that share bends are
-    joined there, so the tree may be shorter than the sum of its ways.
+    Ways that share bends are joined there, so the tree may be shorter than the sum of its ways.
+    `cell_kernels` has the argument why no other pair of points needs to be looked at. Where a limit
+    sets stop[0], what is missing is joined by edges of the triangulation.
     """
-    from .sight_kernels import sees
+    from . import cell_kernels as kernels
+    from .triangulation import triangulated
+
+    if len(points) == 1:
+        return np.empty((0, 2)), np.empty((0, 2), np.int64)
+    stop = np.zeros(1, np.int64) if stop is None else stop
+    rings = [ring for ring, _ in plane.rings]
+    mesh, number = triangulated(np.concatenate((points, plane.corners.places)), rings, plane.boxes)
+    is_root = np.zeros(len(mesh.places), np.bool_)
+    is_root[number] = True
+    terminals = number[: len(points)]
+    found = kernels.cells(mesh, plane.boxes, terminals, is_root, stop)
+    order = np.argsort(found.triangle, kind="stable")
+    pairs, lengths = kernels.meetings(mesh, found, order, stop)
+    cheapest = np.argsort(lengths, kind="stable")
+    kept, parent = kernels.spanning_pairs(mesh, plane.boxes, found, pairs, cheapest, stop)
+    if len(kept) < len(points) - 1:
+        more = kernels.bordering_pairs(mesh, found, parent)
+        pairs, kept = np.concatenate((pairs[kept], more)), np.arange(len(kept) + len(more))
+    edges = kernels.ways(found, pairs[kept])
+    names = np.full(len(mesh.places), -1)
+    names[terminals] = np.arange(len(points))
+    others = np.unique(edges[names[edges] < 0])
+    names[others] = len(points) + np.arange(len(others))
+    nodes = np.concatenate((points, as_pairs(mesh.places[others])))
+    return pruned(nodes, len(points), np.unique(np.sort(names[edges], axis=1), axis=0))
+
+
+def few_spanned(plane: Plane, points: FloatArray) -> Graph:
+    """Return the same as `spanning_tree` for a few points, from the ways between all pairs."""
+    from ..geometry.spanning_kernels import kruskal
 
     rows, columns = np.triu_indices(len(points), 1)
-    straight = np.hypot(*(points[rows] - points[columns]).T)
-    order = np.argsort(straight, kind="stable")
-    walls, places = plane.walls, as_complex(points)
-    root = list(range(len(points)))
-
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = root[node]
-        return node
-
-    waiting: list[tuple[float, int, int, int]] = []
-    bends: dict[int, FloatArray] = {}
-    chosen: list[tuple[int, int, FloatArray]] = []
-    nothing = np.empty((0, 2))
-    position = 0
-    while len(chosen) < len(points) - 1:
-        following = straight[order[position]] if position < len(order) else np.inf
-        if waiting and waiting[0][0] <= following:
-            _, pair, i, j = heapq.heappop(waiting)
-            if find(i) != find(j):
-                root[find(i)] = find(j)
-                chosen.append((i, j, bends[pair]))
-            continue
-        pair = int(order[position])
-        position += 1
-        i, j = int(rows[pair]), int(columns[pair])
-        if find(i) == find(j):
-            continue
-        if sees(walls, places[i], places[j]):
-            root[find(i)] = find(j)
-            chosen.append((i, j, nothing))
-        else:
-            bends[pair], length = way_around(plane, points[i], points[j])
-            heapq.heappush(waiting, (length, pair, i, j))
-    return joined(points, chosen)
+    pairs = np.stack((rows, columns), axis=1)
+    found = [way_around(plane, points[i], points[j]) for i, j in pairs.tolist()]
+    order = np.argsort([length for _, length in found], kind="stable")
+    kept = np.empty((len(points) - 1, 2), np.int64)
+    count = kruskal(len(points), pairs, order, kept)
+    bends = {(i, j): way for (i, j), (way, _) in zip(pairs.tolist(), found, strict=True)}
+    return joined(points, [(i, j, bends[i, j]) for i, j in kept[:count].tolist()])
 
 
 def joined(points: FloatArray, ways: list[tuple[int, int, FloatArray]]) -> Graph:
@@ -128,22 +131,12 @@ def joined(points: FloatArray, ways: list[tuple[int, int, FloatArray]]) -> Graph
 
 def pruned(nodes: FloatArray, n: int, edges: IntArray) -> Graph:
     """Return a minimum spanning tree of a graph without leaves beyond the first n nodes."""
+    from ..geometry.spanning_kernels import kruskal
+
     lengths = np.hypot(*(nodes[edges[:, 0]] - nodes[edges[:, 1]]).T)
-    root = np.arange(len(nodes))
-
-    def find(node: int) -> int:
-        while root[node] != node:
-            root[node] = root[root[node]]
-            node = int(root[node])
-        return node
-
-    kept = []
-    for e in np.argsort(lengths, kind="stable").tolist():
-        a, b = find(int(edges[e, 0])), find(int(edges[e, 1]))
-        if a != b:
-            root[a] = b
-            kept.append(e)
-    edges = edges[sorted(kept)]
+    kept = np.empty((len(edges), 2), np.int64)
+    count = kruskal(len(nodes), edges, np.argsort(lengths, kind="stable"), kept)
+    edges = kept[:count]
     while True:
         degree = np.bincount(edges.ravel(), minlength=len(nodes))
         bare = (degree[edges] == 1) & (edges >= n)

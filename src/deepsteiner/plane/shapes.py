@@ -52,16 +52,23 @@ def read_shapes(obstacles: Any) -> list[tuple[Any, float | None]]:
     return found
 
 
-def hard_shapes(obstacles: Any) -> list[Any]:
-    """Return the shapes of hard obstacles; soft ones are refused."""
+def hard_and_soft(obstacles: Any) -> tuple[list[Any], list[tuple[Any, float]]]:
+    """Return the shapes of hard obstacles, and those of soft regions with their weights.
+
+    An infinite weight makes an obstacle hard; a weight of 1 is no region at all.
+    """
     found = read_shapes(obstacles)
-    for index, (_, weight) in enumerate(found):
-        if weight is not None:
+    weights = [np.inf if weight is None else float(weight) for _, weight in found]
+    hard = [shape for (shape, _), weight in zip(found, weights, strict=True) if weight == np.inf]
+    soft = []
+    for index, ((shape, _), weight) in enumerate(zip(found, weights, strict=True)):
+        if weight < np.inf and shape.geom_type not in SURFACES:
             raise ObstacleError(
-                f"obstacle {index} has the weight {weight:g}, and no method takes soft obstacles; "
-                "leave the weight out to make it hard"
+                f"obstacle {index} is a {shape.geom_type} with a weight; soft regions are polygons"
             )
-    return [shape for shape, _ in found]
+        if 1.0 < weight < np.inf:
+            soft.append((shape, weight))
+    return hard, soft
 
 
 def _parts(given: Any, where: str) -> Iterator[tuple[Any, float | None]]:
@@ -76,7 +83,7 @@ def _parts(given: Any, where: str) -> Iterator[tuple[Any, float | None]]:
     elif isinstance(given, (str, bytes)) or not hasattr(given, "__len__"):
         raise ObstacleError(f"{where} must be {FORMS}, got {type(given).__name__}")
     elif _is_weighted(given):
-        yield from ((shape, float(given[1])) for shape, _ in _parts(given[0], where))
+        yield from ((shape, given[1]) for shape, _ in _parts(given[0], where))
     elif (ring := _ring(given)) is not None:
         yield _polygon(ring, where), None
     else:
@@ -85,8 +92,14 @@ def _parts(given: Any, where: str) -> Iterator[tuple[Any, float | None]]:
 
 
 def _is_weighted(given: Any) -> bool:
-    pair = isinstance(given, (tuple, list)) and len(given) == 2
-    return pair and isinstance(given[1], numbers.Real) and not isinstance(given[0], numbers.Real)
+    if not isinstance(given, (tuple, list)) or len(given) != 2:
+        return False
+    shape, weight = given
+    if isinstance(weight, numbers.Real) or (isinstance(given, tuple) and weight is None):
+        return not isinstance(shape, numbers.Real)
+    # A shape beside something that is no shape: `_check` says what is wrong with the weight.
+    is_shape = hasattr(shape, "geom_type") or isinstance(shape, Mapping)
+    return is_shape and isinstance(weight, (str, bytes, complex))
 
 
 def _ring(given: Any) -> np.ndarray[Any, Any] | None:
@@ -152,9 +165,10 @@ def _check(shape: Any, weight: Any, index: int) -> None:
     if weight is None:
         return
     factor = as_real(weight)
-    if factor is None or not 1.0 <= factor < np.inf:
+    if factor is None or not factor >= 1.0:
         raise ObstacleError(
-            f"obstacle {index} has weight {weight!r}; a weight is a finite number of at least 1"
+            f"obstacle {index} has weight {weight!r}; a weight is a number of at least 1, infinite "
+            "or none where the obstacle is hard"
         )
 
 
@@ -175,14 +189,32 @@ def unite(shapes: list[Any], clearance: float, unit: float) -> list[Any]:
     if clearance > 0.0:
         valid = shapely.buffer(valid, clearance, join_style="mitre", mitre_limit=MITRE_LIMIT)
     grid = GRID * unit
-    whole = shapely.union_all(shapely.set_precision(valid, grid), grid_size=grid)
-    whole = _unsnapped(whole, shapely.get_coordinates(valid), grid)
-    polygons = [one for one in shapely.get_parts(whole) if one.geom_type == "Polygon"]
-    return list(shapely.orient_polygons(np.array(polygons, dtype=object)))
+    snapped = shapely.set_precision(valid, grid)
+    united = [
+        snapped[group[0]] if len(group) == 1 else shapely.union_all(snapped[group], grid_size=grid)
+        for group in _touching(snapped, 2.0 * grid)
+    ]
+    whole = _unsnapped(np.array(united, dtype=object), shapely.get_coordinates(valid), grid)
+    parts = shapely.get_parts(whole)
+    polygons = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
+    return list(shapely.orient_polygons(polygons[~shapely.is_empty(polygons)]))
+
+
+def _touching(shapes: Any, reach: float) -> list[Any]:
+    """Return groups of shapes, as their numbers: no two of different groups are within reach."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    near = load_shapely().STRtree(shapes).query(shapes, predicate="dwithin", distance=reach)
+    size = len(shapes)
+    graph = coo_array((np.ones(near.shape[1], np.bool_), tuple(near)), shape=(size, size))
+    _, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
 
 
 def _unsnapped(whole: Any, given: np.ndarray[Any, Any], grid: float) -> Any:
-    """Return a union with its corners back where they were given, up to the grid."""
+    """Return unions with their corners back where they were given, up to the grid."""
     from scipy.spatial import cKDTree
 
     tree = cKDTree(given)

@@ -31,7 +31,15 @@ class MethodInfo:
     `guarantee` says what is known about the tree's length, `needs` names the packages beyond a
     plain install, `strict` promises Steiner points of degree 3 with 120-degree angles, and
     `random` says that the seed matters. A method whose `devices` do not name "cuda" works on the
-    processor, whatever the device. `supports` names what it takes beyond points: "obstacles".
+    processor, whatever the device. `supports` names what it takes beyond points: "obstacles",
+    "existing", "soft regions".
+
+    Examples
+    --------
+    >>> import deepsteiner as ds
+    >>> info = ds.methods()["exact"]
+    >>> info.strict, info.random, "obstacles" in info.supports
+    (True, False, True)
     """
 
     name: str
@@ -50,8 +58,8 @@ class Run:
     """One instance on its way through a method: distinct points in the frame, at least three.
 
     `trace` is a list to append JSON-able records to, or None where nobody asked for one. `plane`
-    has the obstacles (a `plane.plane.Plane`), None where there are none; with obstacles there may
-    be two points only.
+    has the obstacles (a `plane.plane.Plane`), None where there are none, `network` the existing
+    networks (a `plane.networks.Network`); with these there may be fewer points.
     """
 
     points: FloatArray
@@ -61,6 +69,7 @@ class Run:
     device: Place = "cpu"
     trace: list[dict[str, Any]] | None = None
     plane: Any = None
+    network: Any = None
 
     def length(self, steiner: FloatArray, edges: IntArray) -> float:
         """Return the length of a tree over the points and Steiner points, in the frame."""
@@ -73,7 +82,8 @@ class Tree:
 
     `optimal` is a claim of proof. `lower_bound` is in units of the frame. `method` names the
     method that made the tree where that is not the one that was asked. `bends`, the corners of
-    obstacles in use, come after the Steiner points in the numbers of the nodes.
+    obstacles in use, come after the Steiner points in the numbers of the nodes, and `joints`, where
+    edges end on existing networks, after the bends.
     """
 
     steiner: FloatArray
@@ -83,6 +93,7 @@ class Tree:
     info: dict[str, Any] = field(default_factory=dict)
     method: str | None = None
     bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    joints: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,7 +70,7 @@ class Options:
         None, "largest full Steiner tree, in terminals; the tree is then not proven", minimum=2
     )
     max_work: int | None = option(
-        None, "give up after this many slices of generation (about 1 ms each)", minimum=1
+        None, "give up after this many slices of work (about 1 ms each)", minimum=1
     )
     save_fsts: str | None = option(None, "write the list of full Steiner trees to this .npz")
     load_fsts: str | None = option(
@@ -88,7 +88,7 @@ INFO = MethodInfo(
     guarantee="the shortest tree, proven, when the status is optimal; a proven bound otherwise",
     options=describe(Options),
     strict=True,
-    supports=frozenset({"obstacles"}),
+    supports=frozenset({"obstacles", "existing"}),
 )
 
 
@@ -99,8 +99,12 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
     and no proof that it contradicts is handed out.
     """
     n = len(run.points)
+    if run.network is not None:
+        from .joining.proof import solve_exact as solve_joining
+
+        return solve_joining(run, options != Options())
     if run.plane is not None:
-        from .around_proof import solve_exact
+        from .around.proof import solve_exact
 
         return solve_exact(run, options != Options())
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
@@ -215,7 +219,7 @@ class _Solve:
         return self.options.max_work is not None and self.slices > self.options.max_work
 
     def _concatenate(self, trees: FullTrees) -> Tree:
-        from ..fst.select.exact.concatenation import concatenate
+        from ..fst.select.exact.concatenation import SLICES, concatenate
         from ..geometry.relaxation import refine
 
         run = self.request
@@ -223,6 +227,9 @@ class _Solve:
         def go_on(phase: str, done: int, total: int, length: float, bound: float) -> bool:
             if trees.complete:
                 self.bound = max(self.bound, bound)
+            self.slices += SLICES[phase]
+            if self._out_of_work():
+                return False
             shortest = min(length, self.length)
             return run.monitor.report(phase, done, total, shortest, min(self.bound, shortest))
 

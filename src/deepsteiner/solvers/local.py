@@ -19,7 +19,7 @@ True
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ import numpy as np
 from ..core.options import EffortName, describe, option
 from ..core.solution import Solution
 from ..fst.select.hypergraph import Budget
+from ..fst.select.search.crowded import Crowded
 from ..fst.select.search.regions import RegionPass
 from ..fst.select.search.windows import Flags, Pass
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
@@ -63,16 +64,37 @@ def crowded_passes(
     )
 
 
-_CROWDED = crowded_passes((30, 40, 60), 3, 1e6, 4000, 50)
-_MORE_CROWDED = crowded_passes((40, 60, 80), 2, 1e7, 4000, 100)
+def thinned_passes(
+    shares: tuple[float, ...], sizes: tuple[int, ...], number: int = 0
+) -> tuple[RegionPass, ...]:
+    """Return passes of regions of these sizes for each share of a list, now compact, now not."""
+    every = [(share, size) for share in shares for size in sizes]
+    return tuple(
+        RegionPass(size, 1e6, 4000, 50, (number + k) % 2 == 1, share)
+        for k, (share, size) in enumerate(every)
+    )
+
+
+# Crowded lists: over all trees first, then over those that are regretted least; after relaxation,
+# or over what was chosen from any start, again.
+_ALL = crowded_passes((30, 40, 60), 1, 1e6, 4000, 50)
+_THIN, _THIN_TOO = (thinned_passes((2.0, 3.0, 4.0), (60, 120), number) for number in (0, 1))
+_MERGED = thinned_passes((1.0,), (60, 120, 60, 200)) + _THIN
+CROWDED: dict[EffortName, Crowded] = {
+    "fast": Crowded(
+        crowded_passes((30,), 1, 1e5, 2000, 0) + thinned_passes((2.0, 3.0, 4.0), (60, 60))
+    ),
+    "default": Crowded(_ALL[:4] + _THIN, 1, _THIN_TOO + _THIN),
+    "best": Crowded(_ALL + _THIN, 2, _MERGED),
+}
 
 # The best effort begins with all that the default one does.
 EFFORTS: dict[EffortName, Select] = {
-    "fast": Select(_NARROW, crowded_passes((30,), 4, 1e5, 2000, 0)),
-    "default": Select(_WIDE, _CROWDED, _REGIONS, WHOLE, WHOLE, slices=60),
+    "fast": Select(_NARROW, CROWDED["fast"]),
+    "default": Select(_WIDE, CROWDED["default"], _REGIONS, WHOLE, WHOLE, slices=60),
     "best": Select(
-        _WIDE, _CROWDED + _MORE_CROWDED, _REGIONS, WHOLE, WHOLE, 60, _WIDEST, _CROWDED[:8], 400,
-        grown=2000, grown_largest=10,
+        _WIDE, Crowded(_ALL + _THIN, 5, 2 * _MERGED), _REGIONS, WHOLE, WHOLE, 60, _WIDEST,
+        Crowded(_ALL + _THIN, 1, _MERGED), 400, grown=2000, grown_largest=10,
     ),
 }  # fmt: skip
 
@@ -93,6 +115,9 @@ class Options:
     enumerate: str = option(
         "mixed", f"what is listed: {_in_words(ENUMERATORS)}", choices=ENUMERATORS
     )
+    junction_cost: float = option(
+        0.0, "what a Steiner point costs, as a length: length + cost is minimised", minimum=0.0
+    )
     score: str = option("hand", f"what trees are worth: {_in_words(SCORES)}", choices=SCORES)
 
 
@@ -102,17 +127,30 @@ INFO = MethodInfo(
     guarantee="never longer than the spanning tree; on uniform points about 0.02 % (fast) or "
     "0.002 % above the optimum",
     options=describe(Options),
-    strict=True,
-    supports=frozenset({"obstacles"}),
+    strict=True,  # a crossing of two lines is a Steiner point of degree 4 where junctions cost
+    supports=frozenset({"obstacles", "existing", "soft regions"}),
 )
 
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
-    if run.plane is not None:
-        from .around import solve_local
+    if options.junction_cost > 0.0:
+        from .junctions import solve_with_cost
 
-        return solve_local(run, options)
+        free = replace(options, junction_cost=0.0)
+        threads = threads_for(options.threads, len(run.points))
+        return solve_with_cost(
+            run, options, lambda one: solve(one, free), pipeline(options), threads
+        )
+    if run.network is not None:
+        from .joining.search import solve_local as solve_joining
+
+        return solve_joining(run, options)
+    if run.plane is not None:
+        from .around.repair import solve_local
+        from .around.soft import solve_soft
+
+        return (solve_local if run.plane.soft is None else solve_soft)(run, options)
     if len(run.points) <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         if not run.monitor.report("kernel"):
             return spanned(run)
@@ -139,7 +177,8 @@ def threads_for(asked: int | None, n: int) -> int:
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
     plain = (options.enumerate, options.score) == (Options.enumerate, Options.score)
-    return options.effort != "best" and options.start is None and plain
+    free = options.start is None and options.junction_cost == 0.0
+    return options.effort != "best" and free and plain
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:

@@ -42,7 +42,8 @@ def plot_solution(solution: Solution, ax: Axes | None = None) -> Axes:
     """Draw a solution.
 
     Terminals are filled circles, Steiner points hollow ones, relays small squares, bends small
-    diamonds; obstacles are hatched.
+    diamonds; obstacles are hatched, soft regions tinted, existing networks thin grey lines with
+    small grey squares where the tree joins them.
 
     Parameters
     ----------
@@ -229,11 +230,19 @@ def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
     _draw_obstacles(scene, ax)
     dot, line = _sizes(scene, ax, size_for or scene.node_count)
     huge = scene.node_count > MOST_VECTOR_NODES
+    if scene.existing:
+        lines = LineCollection(
+            list(scene.existing), colors=QUIET, linewidths=0.6 * line, zorder=0.5
+        )
+        ax.add_collection(lines, autolim=False)
+        ax.update_datalim(np.concatenate(scene.existing))
     edges = LineCollection(list(scene.segments), colors=EDGE_COLOUR, linewidths=line, zorder=1)
     edges.set(capstyle="round", rasterized=huge)
     ax.add_collection(edges, autolim=False)
     if len(scene.bends):
         ax.plot(*scene.bends.T, "D", color=EDGE_COLOUR, markersize=0.45 * dot, zorder=2)
+    if len(scene.joints):
+        ax.plot(*scene.joints.T, "s", color=QUIET, markersize=0.4 * dot, zorder=2)
     marks = (
         (scene.relays, "s", 0.45 * dot, INK),
         (scene.steiner, "o", 0.75 * dot, PAPER),
@@ -247,13 +256,16 @@ def _draw(scene: Scene, ax: Axes, size_for: int | None = None) -> Axes:
 
 
 def _draw_obstacles(scene: Scene, ax: Axes) -> None:
-    """Hatch the obstacles; holes are left white."""
+    """Hatch the obstacles and tint the soft regions; holes are left white."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path as Outline
 
-    for polygon in scene.obstacles:
-        whole = Outline.make_compound_path(*(Outline(ring, closed=True) for ring in polygon))
-        ax.add_patch(PathPatch(whole, facecolor="none", edgecolor=QUIET, hatch="////", lw=0.6))
+    hard: dict[str, Any] = {"facecolor": "none", "edgecolor": QUIET, "hatch": "////", "lw": 0.6}
+    soft: dict[str, Any] = {"facecolor": QUIET, "alpha": 0.15, "edgecolor": QUIET, "lw": 0.4}
+    for polygons, style in ((scene.regions, soft), (scene.obstacles, hard)):
+        for polygon in polygons:
+            whole = Outline.make_compound_path(*(Outline(ring, closed=True) for ring in polygon))
+            ax.add_patch(PathPatch(whole, **style))
 
 
 def _sizes(scene: Scene, ax: Axes, n: int) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -28,16 +28,21 @@ class Scene:
     geographic: bool
     bends: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     obstacles: tuple[tuple[FloatArray, ...], ...] = ()
+    joints: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    existing: tuple[FloatArray, ...] = ()
+    regions: tuple[tuple[FloatArray, ...], ...] = ()
 
     @property
     def node_count(self) -> int:
         """How many nodes are drawn."""
-        return sum(map(len, (self.terminals, self.steiner, self.relays, self.bends)))
+        return sum(map(len, (self.terminals, self.steiner, self.relays, self.bends, self.joints)))
 
     def box(self) -> tuple[FloatArray, FloatArray]:
         """Return the middle of all that is drawn, and its width and height in units of x."""
-        outer = [polygon[0] for polygon in self.obstacles]
-        nodes = np.concatenate((self.terminals, self.steiner, self.relays, self.bends, *outer))
+        outer = [polygon[0] for polygon in (*self.obstacles, *self.regions)]
+        nodes = np.concatenate(
+            (self.terminals, self.steiner, self.relays, self.bends, *outer, *self.existing)
+        )
         low, high = nodes.min(axis=0), nodes.max(axis=0)
         return low / 2 + high / 2, (high - low) * np.array([1.0, self.aspect])
 
@@ -47,7 +52,10 @@ def scene_of(solution: Solution) -> Scene:
     relays = int(solution.info.get("relays", 0))
     n = len(solution.terminals)
     nodes, edges, crs = solution.coordinates, solution.edges, solution.crs
-    return _scene(nodes, n, relays, edges, crs, len(solution.bends), solution.obstacles)
+    lines = tuple(ring for one in solution.existing for ring in one.rings)
+    later = len(solution.bends), len(solution.joints)
+    scene = _scene(nodes, n, relays, edges, crs, later, solution.obstacles, lines)
+    return replace(scene, regions=solution.regions)
 
 
 def scene_of_points(points: FloatArray, *, crs: str | None = None) -> Scene:
@@ -61,10 +69,11 @@ def _scene(
     relays: int,
     edges: IntArray,
     crs: str | None,
-    bends: int = 0,
+    later: tuple[int, int] = (0, 0),
     obstacles: tuple[tuple[FloatArray, ...], ...] = (),
+    existing: tuple[FloatArray, ...] = (),
 ) -> Scene:
-    """Return the scene of n terminals, then Steiner points, then relays, then bends."""
+    """Return the scene of n terminals, Steiner points, relays, and `later` bends and joints."""
     largest_x, largest_y = np.abs(nodes).max(axis=0)
     # A CRS may also be a projected one in metres, whose coordinates are drawn as they are.
     geographic = bool(crs is not None and largest_x <= 360 and largest_y <= 90)
@@ -72,12 +81,15 @@ def _scene(
     if geographic:
         if np.ptp(nodes[:, 0]) > 180:  # on one side of the antimeridian no edge crosses the map
             nodes = np.column_stack((nodes[:, 0] % 360, nodes[:, 1]))
+            existing = tuple(np.column_stack((one[:, 0] % 360, one[:, 1])) for one in existing)
         middle = (nodes[:, 1].min() + nodes[:, 1].max()) / 2
         aspect = 1 / max(math.cos(math.radians(middle)), 0.05)
-    first_bend = len(nodes) - bends
+    first_joint = len(nodes) - later[1]
+    first_bend = first_joint - later[0]
     first_relay = first_bend - relays
     parts = nodes[:n], nodes[n:first_relay], nodes[first_relay:first_bend], nodes[edges]
-    return Scene(*parts, aspect, geographic, nodes[first_bend:], obstacles)
+    bends, joints = nodes[first_bend:first_joint], nodes[first_joint:]
+    return Scene(*parts, aspect, geographic, bends, obstacles, joints, existing)
 
 
 def length_text(solution: Solution) -> str:
@@ -126,6 +138,7 @@ def count_text(scene: Scene) -> str:
         ("○", "Steiner point", scene.steiner),
         ("■", "relay", scene.relays),
         ("◆", "bend", scene.bends),
+        ("▪", "joint", scene.joints),
     )
     return "   ".join(
         f"{sign} {len(nodes):,} {noun}{'' if len(nodes) == 1 else 's'}"

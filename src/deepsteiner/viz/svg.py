@@ -77,18 +77,28 @@ def solution_svg(solution: Solution, width: int = 480) -> str:
         f"M{x:g} {y:g}L{u:g} {v:g}" for (x, y), (u, v) in zip(ends[::2], ends[1::2], strict=True)
     )
     steiner = _dots(place(scene.steiner))
-    rings = (ring for polygon in scene.obstacles for ring in polygon)
-    outlines = "".join(
-        "M" + "L".join(f"{x:g} {y:g}" for x, y in place(ring)) + "Z" for ring in rings
+    outlines, soft = (
+        "".join(
+            "M" + "L".join(f"{x:g} {y:g}" for x, y in place(ring)) + "Z"
+            for polygon in polygons
+            for ring in polygon
+        )
+        for polygons in (scene.obstacles, scene.regions)
+    )
+    lines = "".join(
+        "M" + "L".join(f"{x:g} {y:g}" for x, y in place(line)) for line in scene.existing
     )
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{pixels}" height="{height}" '
         f'viewBox="0 0 {pixels} {height}" role="img" aria-label="{words}">',
         f"<title>{words}</title>",
         f'<rect width="{pixels}" height="{height}" fill="{PAPER}"/>',
+        _soft_area(soft),
         _area(outlines),
+        _path(lines, QUIET, 0.6 * stroke),
         _path(edges, EDGE_COLOUR, stroke),
         _path(_dots(place(scene.bends)), EDGE_COLOUR, 0.5 * dot, "square"),
+        _path(_dots(place(scene.joints)), QUIET, 0.45 * dot, "square"),
         _path(_dots(place(scene.relays)), INK, 0.5 * dot, "square"),
         _path(steiner, INK, 0.8 * dot),
         _path(steiner, PAPER, 0.8 * dot - 1.2 * stroke),
@@ -107,6 +117,16 @@ def _area(outlines: str) -> str:
         f'<path d="M0 6L6 0" stroke="{QUIET}" stroke-width="0.7"/></pattern></defs>'
         f'<path d="{outlines}" fill="url(#hatch)" fill-rule="evenodd" stroke="{QUIET}" '
         'stroke-width="0.8"/>'
+    )
+
+
+def _soft_area(outlines: str) -> str:
+    """Return soft regions, lightly tinted."""
+    if not outlines:
+        return ""
+    return (
+        f'<path d="{outlines}" fill="{QUIET}" fill-opacity="0.15" fill-rule="evenodd" '
+        f'stroke="{QUIET}" stroke-width="0.4" stroke-opacity="0.6"/>'
     )
 
 

@@ -14,16 +14,17 @@ shapely = pytest.importorskip("shapely")
 
 from deepsteiner.core.points import Frame  # noqa: E402
 from deepsteiner.fst.enumerate.complete.arc_kernels import Arc  # noqa: E402
+from deepsteiner.fst.enumerate.corners import growth_kernels as growth  # noqa: E402
 from deepsteiner.fst.enumerate.corners import landscape_kernels as landscape  # noqa: E402
 from deepsteiner.fst.enumerate.corners import march_kernels as marching  # noqa: E402
-from deepsteiner.fst.enumerate.corners.generate import generate  # noqa: E402
+from deepsteiner.fst.enumerate.corners.generate import _Growth, generate  # noqa: E402
 from deepsteiner.fst.enumerate.corners.growth_kernels import straight_edges  # noqa: E402
 from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E402
 from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
 from deepsteiner.run.method import Run  # noqa: E402
 from deepsteiner.run.monitor import Monitor  # noqa: E402
-from deepsteiner.solvers.around import Best  # noqa: E402
-from deepsteiner.solvers.around_proof import Proof  # noqa: E402
+from deepsteiner.solvers.around.proof import Proof  # noqa: E402
+from deepsteiner.solvers.around.repair import Best  # noqa: E402
 
 FRAME = Frame(np.zeros(2), 0)
 
@@ -160,21 +161,59 @@ def test_arcs_are_clipped_to_the_hull_of_allowed_directions(seed):
 
 def test_clearance_is_the_distance_to_the_walls():
     plane, ground, _ = setting(4)
-    boundary = shapely.MultiPolygon(plane.polygons).boundary
-    for x, y in np.random.default_rng(0).uniform(-1, 1, (50, 2)):
+    whole = shapely.MultiPolygon(plane.polygons)
+    for x, y in np.random.default_rng(0).uniform(-1, 1, (200, 2)):
+        spot = shapely.Point(x, y)
+        distance = whole.boundary.distance(spot) * (-1 if whole.contains(spot) else 1)
         got = marching.clearance(ground.walls, complex(x, y))
-        assert got == pytest.approx(boundary.distance(shapely.Point(x, y)), abs=1e-12)
+        assert got == pytest.approx(distance, abs=1e-12)
 
 
 def test_deepest_is_never_deeper_than_the_truth():
+    """And it is more than nothing where a wall is crossed: also from inside, and through two."""
     plane, ground, _ = setting(5)
     whole = shapely.MultiPolygon(plane.polygons)
-    for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (200, 4)):
+    for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (300, 4)):
         depth = marching.deepest(ground.walls, complex(a, b), complex(c - a, d - b))
-        inside = shapely.LineString([(a, b), (c, d)]).intersection(whole)
+        line = shapely.LineString([(a, b), (c, d)])
+        inside = line.intersection(whole)
         if inside.is_empty:
             assert depth == 0.0
         else:
             along = [inside.interpolate(t, normalized=True) for t in np.linspace(0, 1, 50)]
             most = max(whole.boundary.distance(spot) for spot in along)
             assert depth <= most + 0.05
+            assert (depth > 0.0) == line.intersects(whole.boundary)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_links_and_arcs_that_can_meet(seed):
+    """Least special distances by hand; arcs meet where some directions are 120 degrees apart."""
+    _, ground, seen = setting(seed, 6, 2)
+    grown = _Growth(ground, None)
+    grown.run(seen)
+    sprouts, count = grown.sprouts, grown.row
+    branches, random = sprouts.branches, np.random.default_rng(seed)
+    links = np.empty(len(ground.places))
+    members = [
+        sprouts.members[own["start"] : own["start"] + own["size"]] for own in branches[:count]
+    ]
+    inner = np.arange(len(ground.places), count)
+    for one, two in random.choice(inner, (200, 2)).tolist():
+        growth.links_from(ground.special, sprouts, one, links)
+        least = growth.least_link(sprouts, links, two)
+        if set(members[one]) & set(members[two]):
+            assert least < 0.0
+        else:
+            assert least == ground.special[np.ix_(members[one], members[two])].min()
+        shares = np.linspace(0.0, 1.0, 50)
+        ways = [
+            np.angle(own["a"]) + shares * np.angle(own["b"] / own["a"])
+            for own in (branches[one], branches[two])
+        ]
+        apart = np.exp(1j * (ways[0][:, None] + 2 * np.pi / 3 - ways[1][None, :]))
+        if np.abs(np.angle(apart)).min() < 1e-10:
+            assert growth.can_meet(branches[one], branches[two])
+        signs = np.sign(np.angle(apart))
+        if np.abs(np.angle(apart)).min() > 1e-6 and abs(signs.sum()) == signs.size:
+            assert not growth.can_meet(branches[one], branches[two])

@@ -31,7 +31,7 @@ INFO = MethodInfo(
     summary="the minimum spanning tree, without Steiner points",
     guarantee="at most 1/0.82416 = 1.2134 times the optimum (Chung and Graham 1985)",
     strict=True,
-    supports=frozenset({"obstacles"}),
+    supports=frozenset({"obstacles", "existing"}),
 )
 BATCH_LIMIT = 1500
 
@@ -42,8 +42,12 @@ def solve(run: Run, options: Options) -> Tree:
     """Return the minimum spanning tree of the points (see monitored_spanning_tree for limits)."""
     from ...geometry.spanning_trees import monitored_spanning_tree
 
+    if run.network is not None:
+        from ..joining.case import solve_mst as solve_joining
+
+        return solve_joining(run)
     if run.plane is not None:
-        from ..around import solve_mst
+        from ..around.repair import solve_mst
 
         return solve_mst(run)
     edges = monitored_spanning_tree(run.points, run.monitor)

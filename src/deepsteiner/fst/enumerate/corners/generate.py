@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from .landscape_kernels import Landscape
 
 KeepGoing = Callable[[str, int, int], bool]
-SLICE = 4000
-"""What a kernel call may cost, in pairs looked at: some milliseconds (a join counts for 31)."""
+SLICE = 50_000
+"""What a kernel call may cost, in pairs looked at: some milliseconds (a join counts for 33)."""
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ Each kernel works on a span and returns how far it came, so that somebody can lo
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -54,19 +54,37 @@ class Drawn(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def share_leaf(sprouts: Sprouts, one: int, two: int) -> bool:
-    """Whether two branches have a leaf in common; members are sorted."""
-    members = sprouts.members
-    i, j = sprouts.branches[one].start, sprouts.branches[two].start
-    i_end, j_end = i + sprouts.branches[one].size, j + sprouts.branches[two].size
-    while i < i_end and j < j_end:
-        if members[i] == members[j]:
-            return True
-        if members[i] < members[j]:
-            i += 1
-        else:
-            j += 1
-    return False
+def links_from(special: Floats, sprouts: Sprouts, branch: int, links: Floats) -> None:
+    """Write the least special distance from a branch to every node; -1 to its own leaves."""
+    own, links[:] = sprouts.branches[branch], np.inf
+    for position in range(own.start, own.start + own.size):
+        row = special[sprouts.members[position]]
+        for v in range(len(links)):
+            links[v] = min(links[v], row[v])
+    for position in range(own.start, own.start + own.size):
+        links[sprouts.members[position]] = -1.0
+
+
+@njit(cache=True, error_model="numpy")
+def least_link(sprouts: Sprouts, links: Floats, branch: int) -> float:
+    """The least of the links to the leaves of a branch; below 0 where it shares one."""
+    own = sprouts.branches[branch]
+    least = np.inf
+    for position in range(own.start, own.start + own.size):
+        least = min(least, links[sprouts.members[position]])
+        if least < 0.0:
+            break
+    return least
+
+
+@njit(cache=True, error_model="numpy")
+def can_meet(one: Any, two: Any) -> bool:
+    """Whether two branches can be left in directions 120 degrees apart: projections that meet.
+
+    Arcs are at most 60 degrees wide, so those that meet begin at most as much apart.
+    """
+    a, b = turn(one.a, 2), turn(one.b, 2)
+    return bool(cross(a, two.b) >= -AIM and cross(two.a, b) >= -AIM and dot(a, two.a) > 0.0)
 
 
 @njit(cache=True, error_model="numpy")
@@ -84,8 +102,10 @@ def grow(
     last = len(ground.places) - 1
     reach = ROOT3 * (ground.longest + TIE)
     begin_row, begin_member = row, member
+    links = np.empty(len(ground.places))
     while low < high and budget > 0:
         one = branches[order[low]]
+        links_from(ground.special, sprouts, order[low], links)
         far = one.spread + widest + reach
         k = first_from(branches, partners, one.place.real - far)
         while k < len(partners):
@@ -93,19 +113,23 @@ def grow(
             if two.place.real > one.place.real + far:
                 break
             budget -= 1
+            k += 1
+            if one.size > 1 and two.size > 1 and not can_meet(one, two):
+                continue
+            budget -= 2
             away = norm(two.place - one.place) - one.spread - two.spread
-            if away <= reach and not share_leaf(sprouts, order[low], partners[k]):
-                budget -= 10
-                if away <= ROOT3 * (link(ground.special, sprouts, order[low], partners[k]) + TIE):
+            if away <= reach:
+                budget -= 2
+                link = least_link(sprouts, links, partners[k - 1])
+                if link >= 0.0 and away <= ROOT3 * (link + TIE):
                     size = one.size + two.size
                     if row + 1 >= len(branches) or member + size >= len(members):
                         return Step(low, begin_row, begin_member, True)
-                    arc = join(ground, sprouts, order[low], partners[k], row, member)
-                    budget -= 20
+                    arc = join(ground, sprouts, order[low], partners[k - 1], row, member)
+                    budget -= 28
                     if arc.exists and members[member + size - 1] != last:
                         row += 1
                         member += size
-            k += 1
         low += 1
         begin_row, begin_member = row, member
     return Step(low, row, member, False)

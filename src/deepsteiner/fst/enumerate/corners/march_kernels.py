@@ -33,15 +33,20 @@ from .landscape_kernels import TIE, Landscape
 
 STEPS = 10
 """How often an end of an arc is moved."""
+ENOUGH = 0.1
+"""Share of an arc's width: where a test rules out so much the dearer ones can wait."""
 LOOK_AHEAD = 400
 """With more nodes than this the wedge is hardly ever empty."""
 AIM = 1e-9
+MOST_CROSSED = 30
+"""Walls that an edge crosses, of which so many are looked at: to see fewer is always safe."""
 
 SPOT = np.dtype(
     [
         ("place", np.complex128),
         ("speed", np.float64),  # how fast it moves when the branch turns
         ("clear", np.float64),  # radius of the disc around it that no wall reaches
+        ("depth", np.float64),  # how deep it is inside an obstacle
         ("branch", np.int64),
         ("parent", np.int64),
         ("turned", np.int64),
@@ -71,15 +76,18 @@ def new_sketch() -> Sketch:
 
 @njit(cache=True, error_model="numpy")
 def clearance(walls: Walls, place: complex) -> float:
-    """The distance from a place to the nearest wall."""
-    least = np.inf
+    """The distance from a place to the nearest wall; below 0 inside an obstacle."""
+    least, inside = np.inf, False
     for k in range(len(walls.tail)):
-        way, off = walls.head[k] - walls.tail[k], place - walls.tail[k]
+        a, b = walls.tail[k], walls.head[k]
+        way, off = b - a, place - a
+        if (a.imag > place.imag) != (b.imag > place.imag):
+            inside ^= off.imag / way.imag * way.real > off.real
         square = dot(way, way)
         share = min(max(dot(off, way) / square, 0.0), 1.0) if square > 0.0 else 0.0
         miss = off - share * way
         least = min(least, dot(miss, miss))
-    return math.sqrt(least)
+    return -math.sqrt(least) if inside else math.sqrt(least)
 
 
 @njit(cache=True, error_model="numpy")
@@ -96,7 +104,8 @@ def sketch_branch(
         leaf = own.size == 1
         spot.place = steiner_point(own, turn(u, spot.turned))
         spot.speed = 0.0 if leaf else 2.0 * norm(own.centre - own.equilateral)
-        spot.clear = np.inf if leaf else clearance(ground.walls, spot.place)
+        clear = np.inf if leaf else clearance(ground.walls, spot.place)
+        spot.clear, spot.depth = abs(clear), max(-clear, 0.0)
         longest[done, done] = rate[done, done] = 0.0
         above = spot.parent
         if above >= 0:
@@ -217,6 +226,9 @@ def by_walls(walls: Walls, sketch: Sketch, count: int) -> float:
     """Angle ruled out because an edge goes through an obstacle."""
     spots = sketch.spots
     angle = 0.0
+    for v in range(count):
+        if spots[v].depth > TIE:
+            angle = max(angle, (spots[v].depth - TIE) / spots[v].speed)
     for v in range(1, count):
         p, q = spots[v].place, spots[spots[v].parent].place
         speed = max(spots[v].speed, spots[spots[v].parent].speed)
@@ -228,24 +240,34 @@ def by_walls(walls: Walls, sketch: Sketch, count: int) -> float:
 
 @njit(cache=True, error_model="numpy")
 def deepest(walls: Walls, p: complex, way: complex) -> float:
-    """How deep inside obstacles a segment is, at the middle of some part between two walls."""
-    low, high, most = np.inf, -np.inf, 0.0
+    """How deep inside obstacles a segment is in the middle between two walls that it crosses.
+
+    Not more than it is at its deepest, and 0 where it crosses none.
+    """
+    shares, count = np.empty(MOST_CROSSED + 2), 1
+    shares[0] = 0.0
+    square = dot(way, way)
     for k in range(len(walls.tail)):
         a, b = walls.tail[k] - p, walls.head[k] - p
         of_a, of_b = cross(way, a), cross(way, b)
         if (of_a < 0.0) == (of_b < 0.0):
             continue
         at = a + of_a / (of_a - of_b) * (b - a)
-        share = dot(at, way) / dot(way, way)
-        if not 0.0 < share < 1.0:
-            continue
-        # The inside is to the left of a wall: going left to right of it is going in.
-        if of_a > of_b:
-            low = min(low, share)
-        else:
-            high = max(high, share)
-        if low < high < np.inf:
-            most = max(most, depth_at(walls, p + 0.5 * (low + high) * way))
+        share = dot(at, way) / square
+        if 0.0 < share < 1.0 and count <= MOST_CROSSED:
+            place = count
+            while shares[place - 1] > share:
+                shares[place] = shares[place - 1]
+                place -= 1
+            shares[place] = share
+            count += 1
+    if count == 1:
+        return 0.0
+    shares[count] = 1.0
+    most = 0.0
+    for k in range(count):
+        middle = 0.5 * (shares[k] + shares[k + 1])
+        most = max(most, depth_at(walls, p + middle * way))
     return most
 
 
@@ -285,11 +307,15 @@ def march(
             if len(ground.places) <= LOOK_AHEAD:
                 step = by_wedge(ground, branches, members, row, u)
             if step <= 0.0 and branches[row].size <= MOST_TESTED:
+                enough = ENOUGH * cross(a, b)
                 count = sketch_branch(ground, branches, row, u, sketch)
                 step = by_walls(ground.walls, sketch, count)
-                step = max(step, by_one_leaf(ground, branches, members, sketch, count))
-                step = max(step, by_shortcuts(ground.walls, sketch, count))
-                step = max(step, by_lunes(ground, sketch, count, branches))
+                if step <= enough:
+                    step = max(step, by_one_leaf(ground, branches, members, sketch, count))
+                if step <= enough:
+                    step = max(step, by_shortcuts(ground.walls, sketch, count))
+                if step <= enough:
+                    step = max(step, by_lunes(ground, sketch, count, branches))
             if step <= 0.0:
                 break
             # Turning by atan(step) < step keeps to the safe side.

@@ -1,30 +1,33 @@
 """Trees around obstacles that are short: what `local` and `mst` do where there are any.
 
 *Repair*: solve as if there were no obstacles, lead every edge that crosses one around it, make the
-bends points of the problem, and solve again, until nothing crosses. `around_proof` begins with
+bends points of the problem, and solve again, until nothing crosses. `proof` begins with
 such a tree.
 """
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..core.errors import OptionError
-from ..core.points import FloatArray, IntArray
-from ..core.trees import tree_length
-from ..plane.plane import Plane, as_complex
-from ..plane.routes import joined, pruned, spanning_tree, way_around
-from ..run.method import Run, Tree
-from ..run.monitor import Monitor
+from ...core.errors import OptionError
+from ...core.points import FloatArray, IntArray
+from ...core.trees import tree_length
+from ...plane.plane import Plane
+from ...plane.routes import few_spanned, joined, pruned, spanning_tree, way_around
+from ...run.method import Run, Tree
+from ...run.monitor import Monitor
+from ...run.watch import Stopped, hurried
 
-REPAIRS = 12
-"""How often bends become points of the problem before crossings are just led around."""
-MOST_TERMINALS = 2000
-"""Up to here all pairs of points are looked at."""
+REPAIRS, MANY_REPAIRS, MANY = 12, 3, 5_000
+"""How often bends become points of the problem before crossings are just led around, of many points
+less often."""
+FEW_NODES = 6
+"""Nodes up to which a spanning tree is made from all pairs."""
 FEW, TRIALS = 60, 600
 """Points around which sets of corners are tried, and how many."""
 BARE = 20
@@ -63,12 +66,11 @@ def solve_mst(run: Run) -> Tree:
 
 
 def _spanning(run: Run) -> Best:
-    if len(run.points) > MOST_TERMINALS:
-        raise OptionError(
-            f"a spanning tree around obstacles looks at all pairs of points, and {len(run.points)} "
-            f"are too many; at most {MOST_TERMINALS} are accepted"
-        )
-    bends, edges = spanning_tree(plane_of(run), run.points)
+    plane = plane_of(run)
+    bends, edges = hurried(
+        lambda stop: spanning_tree(plane, run.points, stop),
+        lambda: run.monitor.report("spanning tree"),
+    )
     length = tree_length(np.concatenate((run.points, bends)), edges)
     return Best(np.empty((0, 2)), bends, edges, length)
 
@@ -76,43 +78,59 @@ def _spanning(run: Run) -> Best:
 def solve_local(run: Run, options: Any) -> Tree:
     """Return a good tree around the obstacles, not longer than the spanning tree around them.
 
-    Trees on the bare plane are those of `local` with the same options.
+    Trees on the bare plane are those of `local` with the same options; then windows of the tree
+    are replaced by the shortest trees of what they join.
     """
+    from .windows import with_better_windows
+
     if options.start is not None:
         raise OptionError("local takes no start where there are obstacles")
     run.monitor.report("start")
-    best = repaired(run, options)
-    if len(run.points) <= MOST_TERMINALS and run.monitor.stop_reason is None:
-        spanning = _spanning(run)
-        best = spanning if spanning.length < best.length else best
-    best = with_other_corners(run, best, options)
+    spanning = _spanning(run)
+    best = repaired(run, options, spanning)
+    _record(run, "repaired", best.length)
+    best = with_better_windows(run, best, options.effort)
+    _record(run, "windows", best.length)
     run.monitor.report("done", 1, 1, best.length)
+    saving = max(0.0, 1.0 - best.length / spanning.length)
+    return best.tree(info={"saving": saving})
+
+
+def _record(run: Run, step: str, length: float) -> None:
     if run.trace is not None:
-        run.trace.append({"step": "repaired", "length": best.length * run.frame.unit})
-    return best.tree()
+        run.trace.append({"step": step, "length": length * run.frame.unit})
 
 
-def repaired(run: Run, options: Any = None) -> Best:
+def repaired(run: Run, options: Any = None, best: Best | None = None) -> Best:
     """Solve without obstacles, lead crossing edges around, make bends points, and again.
 
-    `options` are those of `local`.
+    `options` are those of `local`, `best` is a tree that is known. A limit is answered by the best
+    tree so far, or by the spanning tree.
     """
     plane, n = plane_of(run), len(run.points)
     bends = np.empty((0, 2))
-    best: Best | None = None
-    for _ in range(REPAIRS):
+    taken: set[tuple[float, ...]] = set()
+
+    def go_on() -> bool:
+        length = None if best is None else best.length
+        return run.monitor.report("leading edges around", 0, 0, length)
+
+    for _ in range(REPAIRS if n <= MANY else MANY_REPAIRS):
         points = np.concatenate((run.points, bends))
         steiner, edges = bare_tree(run, points, options)
-        nodes = np.concatenate((points, steiner))
-        found, more = led_around(plane, nodes, n, edges)
+        try:
+            nodes = np.concatenate((points, steiner))
+            found, more = led_around(plane, nodes, n, edges, go_on)
+        except Stopped:
+            break
         if best is None or found.length < best.length:
             best = found
-        fresh = [one for one in more if not (bends == one).all(axis=1).any()]
-        if not fresh or not run.monitor.report("leading edges around", 0, 0, best.length):
+        fresh = {tuple(one.tolist()) for one in more} - taken
+        if not fresh or not go_on():
             break
-        bends = np.concatenate((bends, np.unique(np.array(fresh), axis=0)))
-    assert best is not None
-    return best
+        taken |= fresh
+        bends = np.concatenate((bends, np.array(sorted(fresh))))
+    return _spanning(run) if best is None else best
 
 
 def with_other_corners(run: Run, best: Best, options: Any) -> Best:
@@ -154,11 +172,11 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
 
 def bare_tree(run: Run, points: FloatArray, options: Any) -> tuple[FloatArray, IntArray]:
     """Return a short tree of points without obstacles: the shortest one of a few points."""
-    from . import exact, local
+    from .. import exact, local
 
     if len(points) <= 2:
         return np.empty((0, 2)), np.array([[0, 1]], dtype=np.int64)[: len(points) - 1]
-    bare = Run(points, run.frame, Monitor(), run.seed)
+    bare = Run(points, run.frame, part_of(run.monitor), run.seed)
     tree = (
         exact.solve(bare, exact.Options())
         if len(points) <= BARE
@@ -167,15 +185,34 @@ def bare_tree(run: Run, points: FloatArray, options: Any) -> tuple[FloatArray, I
     return tree.steiner, tree.edges
 
 
+def part_of(monitor: Monitor) -> Monitor:
+    """Return a monitor for a solve within another one, which hears of it."""
+    if not monitor.is_watched:
+        return Monitor()
+    limit = None if monitor.time_limit is None else monitor.remaining()
+    return Monitor(limit, lambda one: monitor.report(one.phase, one.done, one.total))
+
+
 def led_around(
-    plane: Plane, nodes: FloatArray, n: int, edges: IntArray
+    plane: Plane,
+    nodes: FloatArray,
+    n: int,
+    edges: IntArray,
+    go_on: Callable[[], bool] = lambda: True,
 ) -> tuple[Best, list[FloatArray]]:
-    """Return a tree with crossing edges led around obstacles, and the bends that took."""
-    from ..plane.sight_kernels import all_see
+    """Return a tree with crossing edges led around obstacles, and the bends that took.
+
+    Raises Stopped where `go_on` says no.
+    """
+
+    def way(a: int, b: int) -> tuple[int, int, FloatArray]:
+        if not go_on():
+            raise Stopped
+        return a, b, way_around(plane, nodes[a], nodes[b])[0]
 
     nodes, edges, more = _lifted(plane, nodes, edges)
-    free = all_see(plane.walls, as_complex(nodes), edges)
-    ways = [(a, b, way_around(plane, nodes[a], nodes[b])[0]) for a, b in edges[~free].tolist()]
+    free = plane.clear(nodes, edges)
+    ways = [way(a, b) for a, b in edges[~free].tolist()]
     ways.extend((a, b, np.empty((0, 2))) for a, b in edges[free].tolist())
     more.extend(bend for _, _, bends in ways for bend in bends)
     bends, links = joined(nodes, ways)
@@ -185,22 +222,25 @@ def led_around(
 def _lifted(
     plane: Plane, nodes: FloatArray, edges: IntArray
 ) -> tuple[FloatArray, IntArray, list[FloatArray]]:
-    """Replace what hangs on nodes inside obstacles by spanning trees; also returns their bends."""
-    from ..core.tree_kernels import find
+    """Replace what hangs on nodes that no way leads to by spanning trees; also returns bends."""
+    from ...core.tree_kernels import find
 
-    inside = plane.inside(nodes)
+    inside = plane.unreachable(nodes)
     if not inside.any():
         return nodes, edges, []
     sunk = inside[edges].any(axis=1)
     root = np.arange(len(nodes))
     for a, b in edges[sunk].tolist():
         root[find(root, a)] = find(root, b)
-    group = np.array([find(root, v) for v in range(len(nodes))])
+    group: dict[int, list[int]] = {}
+    for v in np.unique(edges[sunk]).tolist():
+        group.setdefault(int(find(root, v)), []).append(v)
     links: list[IntArray] = [edges[~sunk]]
     more: list[FloatArray] = []
-    for one in np.unique(group[inside]).tolist():
-        members = np.flatnonzero((group == one) & ~inside)
-        bends, inner = spanning_tree(plane, nodes[members])
+    for some in group.values():
+        members = np.array(some)[~inside[some]]
+        span = few_spanned if len(members) <= FEW_NODES else spanning_tree
+        bends, inner = span(plane, nodes[members])
         number = np.concatenate((members, len(nodes) + len(more) + np.arange(len(bends))))
         links.append(number[inner])
         more.extend(bends)
@@ -210,17 +250,16 @@ def _lifted(
 
 def straightened(plane: Plane, nodes: FloatArray, n: int, edges: IntArray) -> Best:
     """Return a tree without nodes beyond the first n that are leaves or that edges can skip."""
-    walls = plane.walls
     while True:
         extra, edges = pruned(nodes, n, edges)
         nodes = np.concatenate((nodes[:n], extra))
         degree = np.bincount(edges.ravel(), minlength=len(nodes))
-        skipped = _skipped(walls, as_complex(nodes), edges, degree, n)
+        skipped = _skipped(plane, nodes, edges, degree, n)
         if skipped is None:
             break
         edges = skipped
-    corner = {(float(x), float(y)) for x, y in plane.corners.places}
-    is_bend = np.array([(float(x), float(y)) in corner for x, y in nodes[n:]], dtype=np.bool_)
+    corners = plane.corner_places
+    is_bend = np.array([tuple(one) in corners for one in nodes[n:].tolist()], dtype=np.bool_)
     number = np.concatenate((
         np.arange(n),
         n + np.where(is_bend, (~is_bend).sum() + np.cumsum(is_bend), np.cumsum(~is_bend)) - 1,
@@ -229,25 +268,27 @@ def straightened(plane: Plane, nodes: FloatArray, n: int, edges: IntArray) -> Be
     return Best(nodes[n:][~is_bend], nodes[n:][is_bend], number[edges], length)
 
 
-def _skipped(walls: Any, places: Any, edges: IntArray, degree: Any, n: int) -> IntArray | None:
+def _skipped(
+    plane: Plane, nodes: FloatArray, edges: IntArray, degree: IntArray, n: int
+) -> IntArray | None:
     """Return the edges without some nodes of degree 2 whose neighbours see each other, or None."""
-    from ..plane.sight_kernels import sees
-
-    touched: set[int] = set()
-    gone: list[int] = []
-    added: list[list[int]] = []
-    at: dict[int, list[int]] = {}
-    for e, (a, b) in enumerate(edges.tolist()):
-        at.setdefault(a, []).append(e)
-        at.setdefault(b, []).append(e)
-    for v in (np.flatnonzero(degree[n:] == 2) + n).tolist():
-        one, two = at[v]
-        a, b = (int(edges[e].sum()) - v for e in (one, two))
-        if touched & {v, a, b} or not sees(walls, places[a], places[b]):
-            continue
-        touched |= {v, a, b}
-        gone += [one, two]
-        added.append([a, b])
-    if not gone:
+    passed = np.flatnonzero(degree[n:] == 2) + n
+    if not len(passed):
         return None
-    return np.concatenate((np.delete(edges, gone, axis=0), np.array(added, dtype=np.int64)))
+    ends, edge = edges.ravel(), np.repeat(np.arange(len(edges)), 2)
+    order = np.argsort(ends, kind="stable")
+    first = np.searchsorted(ends[order], passed)
+    one, two = edge[order[first]], edge[order[first + 1]]
+    beyond = np.stack((edges[one].sum(axis=1), edges[two].sum(axis=1)), axis=1) - passed[:, None]
+    free = plane.clear(nodes, beyond)
+    touched: set[int] = set()
+    chosen: list[int] = []
+    for k in np.flatnonzero(free).tolist():
+        around = {int(passed[k]), *beyond[k].tolist()}
+        if not touched & around:
+            touched |= around
+            chosen.append(k)
+    if not chosen:
+        return None
+    gone = np.concatenate((one[chosen], two[chosen]))
+    return np.concatenate((np.delete(edges, gone, axis=0), beyond[chosen]))

@@ -5,7 +5,7 @@ over terminals and their convex corners are listed and concatenated; leaving out
 can only shorten the tree, so every round proves a bound, and a tree that crosses nothing is the
 shortest. Corners that are too far off are left out: a tree that uses corner c connects the
 terminals and c, so where even the shortest tree of these on the bare plane is as long as a tree
-that is known, no shorter tree has c. The same goes for pairs of corners.
+that is known, no shorter tree has c.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.errors import OptionError
-from ..core.points import FloatArray, IntArray
-from ..core.trees import tree_length
-from ..plane.plane import Plane, as_complex, as_pairs
-from ..run.method import Batch, Run, Tree
-from .around import (
+from ...core.errors import OptionError
+from ...core.points import FloatArray, IntArray
+from ...core.trees import tree_length
+from ...plane.plane import Plane, as_complex, as_pairs
+from ...run.method import Batch, Run, Tree
+from ...run.monitor import Monitor, Progress
+from .repair import (
     BARE,
     CLOSE,
     Best,
@@ -32,16 +33,17 @@ from .around import (
 )
 
 if TYPE_CHECKING:
-    from ..fst.enumerate.corners.generate import CornerTrees
-    from ..fst.enumerate.corners.landscape_kernels import Landscape
-    from ..fst.select.optional.concatenation import Choice
+    from ...fst.enumerate.corners.generate import CornerTrees
+    from ...fst.enumerate.corners.landscape_kernels import Landscape
+    from ...fst.select.optional.concatenation import Choice
 
 EXCESSES = (0.01, 0.04)
 """How far above the bound corners are looked for at first, relatively."""
 MOST_TRIED = 0.6
 """Share of the corners up to which that is worth a try."""
-MOST_PAIRED = 64
-"""Corners of which all pairs are looked at."""
+
+TRYING = 0.05
+"""Share of a time limit in which other corners are tried before the proof begins."""
 
 
 @dataclass
@@ -82,7 +84,7 @@ class Proof:
 
     def _first_round(self) -> bool:
         """Solve without obstacles."""
-        from . import exact
+        from .. import exact
 
         points = self.run.points
         if len(points) == 2:
@@ -157,8 +159,8 @@ class Proof:
         self, ground: Landscape, seen: Any, ceiling: float
     ) -> tuple[Landscape, CornerTrees, Choice] | None:
         """Return the shortest tree over some nodes; None where that is cut short."""
-        from ..fst.enumerate.corners.generate import generate
-        from ..fst.select.optional.concatenation import concatenate
+        from ...fst.enumerate.corners.generate import generate
+        from ...fst.select.optional.concatenation import concatenate
 
         trees = generate(ground, seen, self._go_on)
         if not trees.complete:
@@ -172,9 +174,9 @@ class Proof:
 
     def _landscape(self) -> tuple[Landscape, Any]:
         """Return the nodes of the obstacles in play, and which see each other."""
-        from ..fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
-        from ..plane.geodesic_kernels import geodesics, prim, special_distances
-        from ..plane.sight_kernels import sight
+        from ...fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
+        from ...plane.geodesic_kernels import geodesics, prim, special_distances
+        from ...plane.sight_kernels import sight
 
         points, plane = self.run.points, self._plane
         n = len(points)
@@ -201,39 +203,26 @@ class Proof:
 
 @dataclass(frozen=True)
 class Useful:
-    """Lower bounds of trees that use one corner, or two; both empty where nothing is known."""
+    """Lower bounds of trees that use each corner; 0 where nothing is known."""
 
-    single: FloatArray
-    pairs: FloatArray
+    bounds: FloatArray
 
     @classmethod
     def of(cls, run: Run, corners: FloatArray) -> Useful:
-        """Solve on the bare plane with every corner and every pair, where one call does it."""
-        n, count = len(run.points), len(corners)
-        single, pairs = np.zeros(count), np.zeros((count, count))
-        if n + 1 <= BARE and count:
-            single = _bare_bounds(run, corners[:, None])
-        if n + 2 <= BARE and 1 < count <= MOST_PAIRED:
-            rows, columns = np.triu_indices(count, 1)
-            bounds = _bare_bounds(run, np.stack((corners[rows], corners[columns]), axis=1))
-            pairs[rows, columns] = pairs[columns, rows] = bounds
-        return cls(single, pairs)
+        """Solve on the bare plane with every corner, where one call does it."""
+        if len(run.points) + 1 > BARE or not len(corners):
+            return cls(np.zeros(len(corners)))
+        return cls(_bare_bounds(run, corners[:, None]))
 
     def count(self, ceiling: float) -> int:
         """Return how many corners a tree shorter than a ceiling can use."""
-        return int((self.single < ceiling).sum())
+        return int((self.bounds < ceiling).sum())
 
     def part(self, ground: Landscape, seen: Any, ceiling: float) -> tuple[Landscape, Any]:
-        """Return the nodes that trees shorter than a ceiling can use, and which see each other.
-
-        Two corners that such a tree cannot both have get a special distance that no edge keeps.
-        """
+        """Return the nodes that trees shorter than a ceiling can use, and which see each other."""
         n = ground.terminals
-        near = np.flatnonzero(self.single < ceiling)
-        keep = np.concatenate((np.arange(n), n + near))
+        keep = np.concatenate((np.arange(n), n + np.flatnonzero(self.bounds < ceiling)))
         special = np.ascontiguousarray(ground.special[np.ix_(keep, keep)])
-        banned = self.pairs[np.ix_(near, near)] >= ceiling
-        special[n:, n:] = np.where(banned, -1.0, special[n:, n:])
         part = ground._replace(
             places=np.ascontiguousarray(ground.places[keep]),
             special=special,
@@ -246,7 +235,7 @@ class Useful:
 
 def _bare_bounds(run: Run, more: FloatArray) -> FloatArray:
     """Return a bound of the tree of the points and each group of others on a bare plane."""
-    from . import exact
+    from .. import exact
 
     count = len(more)
     points = np.concatenate((np.broadcast_to(run.points, (count, *run.points.shape)), more), axis=1)
@@ -268,13 +257,23 @@ def _union(places: FloatArray, trees: CornerTrees, picked: IntArray) -> tuple[Fl
     return np.concatenate(nodes), np.concatenate(edges)
 
 
+def _tried_corners(run: Run, best: Best, seconds: float) -> Best:
+    """Return a tree that other corners make shorter, as far as some seconds allow."""
+
+    def forward(progress: Progress) -> bool:
+        return run.monitor.report(progress.phase, progress.done, progress.total, progress.length)
+
+    some = Run(run.points, run.frame, Monitor(seconds, forward), run.seed, plane=run.plane)
+    return with_other_corners(some, best, None)
+
+
 def solve_exact(run: Run, has_options: bool) -> Tree:
     """Return the shortest tree around the obstacles, proven, or as far as the limits allow."""
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
     best = repaired(run)
     if run.monitor.time_limit is not None:  # the proof may not be finished
-        best = with_other_corners(run, best, None)
+        best = _tried_corners(run, best, TRYING * run.monitor.time_limit)
     if not run.monitor.report("start", 0, 0, best.length):
         return best.tree()
     return Proof(run, best).go()

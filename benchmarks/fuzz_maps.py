@@ -1,0 +1,213 @@
+"""Odd maps: no invalid edge, no wrong proof, no exception.
+
+Maps of slivers, boxes that touch, share walls, nest or repeat, walls of no width, collinear
+corners, rings with holes, random convex polygons; terminals on edges and corners, in holes, and
+free. Of every map `exact` must give a valid tree (shapely checks every edge), not longer than those
+of `local` and `mst` where it claims a proof, not shorter than the tree without obstacles or with
+one obstacle less, and a bound that no tree is below. With few terminals a grid graph with the
+corners, solved by Dreyfus and Wagner's programme, must not be shorter either.
+
+    python benchmarks/fuzz_maps.py --count 10000 --seed 0
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import shapely
+
+import deepsteiner as ds
+
+SLACK = 1e-8
+LATTICE = np.arange(-4, 5) / 4
+MOST_ON_GRID = 4
+
+
+def sliver(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A box so low that hardly anything is inside."""
+    return [shapely.box(x, y, x + w, y + float(random.choice([1e-14, 1e-11, 1e-8, 1e-4])))]
+
+
+def thin_triangle(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A triangle with an angle of next to nothing."""
+    return [shapely.Polygon([(x, y), (x + w, y + h), (x + w, y + h * (1 + 1e-9))])]
+
+
+def flat_ring(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A wall of no width, given as a ring."""
+    return [[[x, y], [x + w, y + h], [x, y]]]
+
+
+def collinear(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """Corners in the middle of a side."""
+    return [shapely.Polygon([(x, y), (x + w / 2, y), (x + w, y), (x + w, y + h), (x + w, y + h)])]
+
+
+def nested(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A box in a box, sharing a corner; both twice."""
+    return [shapely.box(x, y, x + w, y + h), shapely.box(x, y, x + w / 2, y + h / 2)] * 2
+
+
+def touching(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """Two boxes that touch in a point, and one that shares a wall with the first."""
+    return [
+        shapely.box(x, y, x + w, y + h),
+        shapely.box(x + w, y + h, x + 1, y + 1),
+        shapely.box(x - w, y, x, y + h),
+    ]
+
+
+def holed(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A box with a hole, now and then open at one side."""
+    whole = shapely.box(x, y, x + w, y + h)
+    hole = shapely.box(x + w / 4, y + h / 4, x + 3 * w / 4, y + 3 * h / 4)
+    gate = shapely.box(x + w / 2, y + h / 2, x + w, y + 0.6 * h)
+    return [whole - hole - gate if random.random() < 0.6 else whole - hole]
+
+
+def convex(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A random convex polygon."""
+    turn = np.sort(random.random(int(random.integers(3, 8)))) * 2 * np.pi
+    return [shapely.Polygon(np.c_[x + w * np.cos(turn), y + h * np.sin(turn)]).convex_hull]
+
+
+def bow(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
+    """A ring that crosses itself."""
+    return [[[x, y], [x + w, y + h], [x + w, y], [x, y + h]]]
+
+
+FAMILIES = (
+    sliver, thin_triangle, flat_ring, collinear, nested, touching, holed, convex, bow,
+)  # fmt: skip
+
+
+def odd_map(seed: int) -> tuple[np.ndarray, list[Any]]:
+    """Return points and obstacles; points are outside the obstacles or on them."""
+    random = np.random.default_rng(seed)
+    shapes: list[Any] = []
+    for _ in range(int(random.integers(1, 5))):
+        x, y = random.choice(LATTICE, 2) if random.random() < 0.7 else random.uniform(-1, 1, 2)
+        w, h = random.choice([0.25, 0.5, 0.75], 2)
+        shapes += FAMILIES[int(random.integers(len(FAMILIES)))](random, x, y, w, h)
+    polygons = [one if hasattr(one, "geom_type") else shapely.Polygon(one) for one in shapes]
+    whole = shapely.union_all(shapely.make_valid(np.array(polygons, dtype=object)))
+    corners = shapely.get_coordinates(whole)
+    middles = (corners[1:] + corners[:-1]) / 2
+    points = np.concatenate((
+        random.permutation(corners)[: random.integers(0, 3)],
+        random.permutation(middles)[: random.integers(0, 3)],
+        random.choice(LATTICE, (2, 2)) + random.choice([0.0, 1e-13, 0.1]),
+        random.uniform(-1.2, 1.2, (int(random.integers(1, 5)), 2)),
+    ))  # fmt: skip
+    inner = shapely.buffer(whole, -1e-12)
+    return points[~shapely.contains_properly(inner, shapely.points(points))], shapes
+
+
+def grid_length(points: np.ndarray, obstacles: list[Any], step: float) -> float:
+    """The shortest tree in a graph: a grid, the points and the corners; never below the optimum.
+
+    Dreyfus and Wagner's programme over subsets of the points, on all pairs of nodes that see each
+    other within some steps; infinite where that graph is too coarse to connect them.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import dijkstra
+
+    union = shapely.union_all(shapely.make_valid(np.array(obstacles, dtype=object)))
+    low, high = points.min(axis=0) - step, points.max(axis=0) + step
+    grid = np.stack(np.meshgrid(*(np.arange(a, b, step) for a, b in zip(low, high, strict=True))))
+    nodes = np.concatenate((points, shapely.get_coordinates(union), grid.reshape(2, -1).T))
+    inside = shapely.contains_properly(union, shapely.points(nodes))
+    nodes = nodes[~inside | (np.arange(len(nodes)) < len(points))]
+    rows, columns = np.triu_indices(len(nodes), 1)
+    lengths = np.hypot(*(nodes[rows] - nodes[columns]).T)
+    near = (lengths < 4.2 * step) & (lengths > 0.0)
+    rows, columns, lengths = rows[near], columns[near], lengths[near]
+    lines = shapely.linestrings(np.stack((nodes[rows], nodes[columns]), axis=1))
+    free = ~shapely.intersects(shapely.buffer(union, -1e-9), lines)
+    rows, columns, lengths = rows[free], columns[free], lengths[free]
+    size, n = len(nodes), len(points)
+    graph = csr_array((lengths, (rows, columns)), shape=(size, size))
+    cost = {1 << k: dijkstra(graph, directed=False, indices=k) for k in range(n)}
+    for subset in range(1, 1 << n):
+        if subset in cost:
+            continue
+        part = (subset - 1) & subset
+        best = np.full(size, np.inf)
+        while part:
+            best = np.minimum(best, cost[part] + cost[subset ^ part])
+            part = (part - 1) & subset
+        reached = np.flatnonzero(np.isfinite(best))
+        start = csr_array(
+            (np.append(lengths, best[reached]), (np.append(rows, np.full(len(reached), size)),
+                                                 np.append(columns, reached))),
+            shape=(size + 1, size + 1),
+        )  # fmt: skip
+        cost[subset] = dijkstra(start, directed=False, indices=size)[:size]
+    return float(cost[(1 << n) - 1][0])
+
+
+def faults(seed: int, limit: float | None, on_grid: bool) -> tuple[str, list[str]]:
+    """Return what became of a map, and what was wrong."""
+    points, shapes = odd_map(seed)
+    if len(points) < 2:
+        return "few points", []
+    try:
+        exact = ds.solve(points, "exact", obstacles=shapes, time_limit=limit)
+    except ds.errors.ObstacleError as error:
+        told = "cut off" in str(error) or "inside" in str(error)
+        return "refused", [] if told else [f"refused: {error}"]
+    except Exception as error:  # any other is a fault
+        return "raised", [f"{type(error).__name__}: {error}"]
+    found = []
+    bound = exact.lower_bound or 0.0
+    others = {"mst": ds.solve(points, "mst", obstacles=shapes).length}
+    others["local"] = ds.solve(points, "local", obstacles=shapes).length
+    if on_grid and len(points) <= MOST_ON_GRID and exact.obstacles:
+        polygons = [shapely.Polygon(one[0], one[1:]) for one in exact.obstacles]
+        others["grid"] = grid_length(np.unique(points, axis=0), polygons, 0.14)
+    for name, length in others.items():
+        if length < bound * (1 - SLACK):
+            found.append(f"{name} {length!r} is below the bound {bound!r}")
+        if exact.status == "optimal" and length < exact.length * (1 - SLACK):
+            found.append(f"{name} {length!r} is shorter than the proven {exact.length!r}")
+    if exact.length < ds.solve(points, "exact").length * (1 - SLACK):
+        found.append("shorter than the tree without obstacles")
+    if len(shapes) > 1 and exact.status == "optimal":
+        fewer = ds.solve(points, "exact", obstacles=shapes[:-1], time_limit=limit)
+        if (fewer.lower_bound or 0.0) > exact.length * (1 + SLACK):
+            found.append(f"with an obstacle less the bound is {fewer.lower_bound!r}")
+    if bound > exact.length * (1 + SLACK):
+        found.append("the bound is above the length")
+    return exact.status, found
+
+
+def main() -> None:
+    """Try maps; exit with 1 where something is wrong."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0, help="the first map")
+    parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each proof")
+    parser.add_argument("--grid", type=int, default=20, help="every so manieth map on a grid, too")
+    parser.add_argument("--out", type=Path, help="file for what is wrong, a line of JSON each")
+    arguments = parser.parse_args()
+    fates: Counter[str] = Counter()
+    wrong = []
+    for seed in range(arguments.seed, arguments.seed + arguments.count):
+        fate, found = faults(seed, arguments.time_limit, seed % arguments.grid == 0)
+        fates[fate] += 1
+        for one in found:
+            wrong.append({"seed": seed, "fault": one})
+            print(f"map {seed}: {one}", flush=True)
+    if arguments.out:
+        arguments.out.write_text("".join(json.dumps(one) + "\n" for one in wrong))
+    print(f"{arguments.count} maps: {dict(fates)}; {len(wrong)} faults")
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""What lies in the plane besides the points, as solutions keep it."""

@@ -1,0 +1,1 @@
+"""Full Steiner trees over terminals and existing networks, complete with proof."""

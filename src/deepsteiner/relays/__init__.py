@@ -1,0 +1,1 @@
+"""Relays: fewest extra stations so that every hop of a network is within radio range."""

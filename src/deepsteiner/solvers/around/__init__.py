@@ -1,0 +1,1 @@
+"""Trees around obstacles and through soft regions."""

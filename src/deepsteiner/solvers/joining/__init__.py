@@ -1,0 +1,1 @@
+"""Trees that join existing networks."""

@@ -1,21 +1,29 @@
-"""Batches and streams on engines: throughput, what an engine adds, memory, tiles.
+"""Batches and streams on engines: throughput, what an engine adds, deaths, memory, tiles.
 
     python benchmarks/fleet.py                                  # all parts, small
     python benchmarks/fleet.py throughput --scale 1         # 100,000 of n = 20, 2,000 of n = 200
+    python benchmarks/fleet.py throughput --scale 4 --workers 16 --rounds 1
     python benchmarks/fleet.py engines --engines dask:2 ray:2
+    python benchmarks/fleet.py kills --engines processes:2 dask:2 ray:2
     python benchmarks/fleet.py stream --count 1000000
     python benchmarks/fleet.py tiles --points 10000000 --tile 500000
+    python benchmarks/fleet.py tiles --points 20000000 --tile 500000 --workers 16 --no-whole
 
-`throughput` compares workers=1 with two processes; `engines` compares each engine with workers=2;
-both take turns and print the median of the ratios, so that a busy machine disturbs them less.
-`stream` sends lines through the command line, ends it in the middle with SIGKILL, resumes, compares
-with a run in one go, and prints the largest resident memory of the command. `tiles` compares the
-saving over the spanning tree with that of one piece, and prints the memory of all processes.
+`throughput` compares workers=1 with several processes; `engines` compares each engine with as many
+workers; both take turns and print the median of the ratios, so that a busy machine disturbs them
+less. Processor time says the same on any machine: what all processes took together, against one
+alone, is waste, and the share of this process limits how many workers it can serve. `kills` ends a
+worker with SIGKILL, ten times, and compares the trees with those of one process. `stream` sends
+lines through the command line, ends it in the middle with SIGKILL, resumes, compares with a run in
+one go, and prints the largest resident memory of the command. `tiles` compares the saving over the
+spanning tree with that of one piece, and prints the memory of this process and of the largest
+worker.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import signal
@@ -23,8 +31,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from common import print_provenance, print_table, timed
@@ -48,6 +59,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--scale", type=float, default=0.02, help="share of the full batches")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--method", default="auto", help="of batches")
+    parser.add_argument("--kills", type=int, default=10)
     parser.add_argument("--engines", nargs="*", default=["processes:2", "dask:2"])
     parser.add_argument("--count", type=int, default=20_000, help="instances of the stream")
     parser.add_argument("--points", type=int, default=100_000, help="points of the huge instance")
@@ -65,27 +78,71 @@ def batches(given):
         yield n, rng.random((max(20, int(count * given.scale)), n, 2))
 
 
-def ratios(given, batch, first, second):
+def ratios(given, first, second):
     """Return the seconds of both, and the median of first / second, over rounds in turns."""
     times = [(timed(first), timed(second)) for _ in range(given.rounds)]
     one, two = (min(pair[k] for pair in times) for k in (0, 1))
     return one, two, statistics.median(a / b for a, b in times)
 
 
+class Process(NamedTuple):
+    """A process below this one: its state (R while it runs), processor time, and command."""
+
+    state: str
+    seconds: float
+    command: bytes
+
+
+def processes_below() -> dict[int, Process]:
+    """Return the processes that this one has started, and those that they have."""
+    parents, found = {}, {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (path / "stat").read_text().rpartition(")")[2].split()
+            command = (path / "cmdline").read_bytes()
+        except OSError:
+            continue
+        used = (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
+        parents[int(path.name)] = int(words[1])
+        found[int(path.name)] = Process(words[0], used, command)
+    below, more = set(), {os.getpid()}
+    while more:
+        more = {pid for pid, parent in parents.items() if parent in more}
+        below |= more
+    return {pid: found[pid] for pid in below}
+
+
+def processor_seconds() -> tuple[float, float]:
+    """Return the processor time that this process, and those below it, have taken so far."""
+    own = os.times()
+    return own.user + own.system, sum(one.seconds for one in processes_below().values())
+
+
 def throughput(given) -> None:
     rows = []
     with open_engine(f"processes:{given.workers}") as engine:
         for n, batch in batches(given):
-            ds.solve_many(batch[:200], executor=engine.executor)
-            ds.solve_many(batch[:200])
-            one, many, ratio = ratios(
-                given,
-                batch,
-                lambda: ds.solve_many(batch),  # noqa: B023
-                lambda: ds.solve_many(batch, executor=engine.executor),  # noqa: B023
-            )
-            rows.append([n, len(batch), f"{one:.2f}", f"{many:.2f}", f"{ratio:.2f}"])
-    print_table(["n", "instances", "one, s", f"{given.workers} workers, s", "times as fast"], rows)
+            solve = partial(ds.solve_many, batch, given.method)
+            for executor in (None, engine.executor):
+                ds.solve_many(batch[: 100 * given.workers], given.method, executor=executor)
+            began = processor_seconds()
+            alone = timed(solve)
+            alone_used = processor_seconds()[0] - began[0]
+            began = processor_seconds()
+            shared = timed(partial(solve, executor=engine.executor))
+            here, there = (b - a for a, b in zip(began, processor_seconds(), strict=True))
+            one, many, ratio = alone, shared, alone / shared
+            if given.rounds > 1:
+                one, many, ratio = ratios(given, solve, partial(solve, executor=engine.executor))
+            rows.append(
+                [n, len(batch), f"{one:.2f}", f"{many:.2f}", f"{ratio:.2f}", f"{alone_used:.1f}",
+                 f"{here:.1f}", f"{there:.1f}", f"{100 * ((here + there) / alone_used - 1):+.1f} %"]
+            )  # fmt: skip
+    print_table(
+        ["n", "instances", "one, s", f"{given.workers} workers, s", "times as fast",
+         "processor: one", "this process", "workers", "waste"],
+        rows,
+    )  # fmt: skip
 
 
 def engines(given) -> None:
@@ -93,17 +150,55 @@ def engines(given) -> None:
     for text in given.engines:
         with open_engine(text) as engine:
             for n, batch in batches(given):
-                ds.solve_many(batch[:400], executor=engine.executor)
+                solve = partial(ds.solve_many, batch, given.method)
+                ds.solve_many(batch[:400], given.method, executor=engine.executor)
                 two, with_engine, ratio = ratios(
                     given,
-                    batch,
-                    lambda: ds.solve_many(batch, workers=given.workers),  # noqa: B023
-                    lambda: ds.solve_many(batch, executor=engine.executor),  # noqa: B023
+                    partial(solve, workers=given.workers),
+                    partial(solve, executor=engine.executor),
                 )
                 more = f"{100 * (1 / ratio - 1):+.1f} %"
                 rows.append([text, n, len(batch), f"{two:.2f}", f"{with_engine:.2f}", more])
     header = ["engine", "n", "instances", f"workers={given.workers}, s", "engine, s", "more"]
     print_table(header, rows)
+
+
+def kills(given) -> None:
+    """End workers while a batch is solved; compare the trees with those of one process."""
+    rows = []
+    batch = np.random.default_rng(given.seed).random((max(400, int(40_000 * given.scale)), 60, 2))
+    expected = ds.solve_many(batch, "bereta", iterations=100)
+    for text in given.engines:
+        with open_engine(text) as engine:
+            over, gone = threading.Event(), []
+            killer = threading.Thread(target=kill_workers, args=(given.kills, over, gone))
+            killer.start()
+            solved = ds.solve_many(batch, "bereta", iterations=100, executor=engine.executor)
+            over.set()
+            killer.join()
+            lost = len(batch) - len(solved)
+            same = bool((solved.lengths == expected.lengths).all())
+            rows.append([text, len(batch), len(gone), lost, same])
+    print_table(["engine", "instances", "killed", "lost", "same trees"], rows)
+
+
+def kill_workers(times: int, over: threading.Event, gone: list[int]) -> None:
+    """End the busiest worker of this process, and again, until it is over."""
+    while len(gone) < times and not over.wait(0.7):
+        busy = {
+            pid: one.seconds
+            for pid, one in processes_below().items()
+            if one.state == "R" and is_worker(one.command) and pid not in gone
+        }
+        if busy:
+            gone.append(max(busy, key=busy.__getitem__))
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(gone[-1], signal.SIGKILL)
+
+
+def is_worker(command: bytes) -> bool:
+    """Return whether a command line is that of a worker of one of the engines."""
+    return any(word in command for word in (b"deepsteiner.run.processes", b"ray::", b"spawn_main"))
 
 
 def stream(given) -> None:
@@ -207,7 +302,13 @@ def measured(code: str) -> list[str]:
     return [f"{float(saving):.4f}", f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
 
 
-PARTS = {"throughput": throughput, "engines": engines, "stream": stream, "tiles": tiles}
+PARTS = {
+    "throughput": throughput,
+    "engines": engines,
+    "kills": kills,
+    "stream": stream,
+    "tiles": tiles,
+}
 
 if __name__ == "__main__":
     main()

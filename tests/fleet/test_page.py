@@ -16,7 +16,7 @@ from deepsteiner.cli.commands.solve import solve
 from deepsteiner.cli.commands.tables import tables
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "clusters.md").read_text()
+PAGE = (ROOT / "docs" / "guides" / "clusters.md").read_text()
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, flags=re.DOTALL)
 
 

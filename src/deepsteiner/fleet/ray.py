@@ -30,6 +30,14 @@ class RayExecutor(Executor):
     ------
     MissingDependencyError
         If Ray is not installed.
+
+    Examples
+    --------
+    It needs Ray, and is run by the tests of the page on clusters:
+
+    >>> import deepsteiner as ds
+    >>> with RayExecutor(num_cpus=2) as executor:  # doctest: +SKIP
+    ...     solved = ds.solve_many(batch, executor=executor)
     """
 
     def __init__(self, address: str | None = None, **options: Any) -> None:

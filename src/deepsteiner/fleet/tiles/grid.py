@@ -144,6 +144,21 @@ class Tiling:
             if len(runs):
                 yield tile, runs
 
+    def near_borders(self, label: IntArray, width: int) -> IntArray:
+        """Return the sorted points in cells within `width` cells of which two labels occur."""
+        from scipy.ndimage import maximum_filter, minimum_filter
+
+        places, _ = self._map
+        filled = np.flatnonzero(np.diff(self.starts))
+        low = np.full(len(self.starts) - 1, len(label), dtype=np.int64)
+        high = np.full(len(self.starts) - 1, -1, dtype=np.int64)
+        low[filled] = np.minimum.reduceat(label, self.starts[filled])
+        high[filled] = np.maximum.reduceat(label, self.starts[filled])
+        seen = 2 * width + 1
+        lowest = minimum_filter(low[places], seen, mode="constant", cval=len(label))
+        highest = maximum_filter(high[places], seen, mode="constant", cval=-1)
+        return members_of(self._runs(places[lowest < highest]))
+
     def tile_of(self, points: IntArray) -> IntArray:
         """Return the tiles of sorted points, given by their numbers."""
         return np.searchsorted(self.point_start, points, side="right") - 1
@@ -159,9 +174,3 @@ def _grown(mask: Array, width: int) -> Array:
 def members_of(runs: IntArray) -> IntArray:
     """Return the numbers in runs (first, last), one after the other."""
     return ranges(runs[:, 0], runs[:, 1] - runs[:, 0])
-
-
-def is_in(runs: IntArray, numbers: IntArray) -> Array:
-    """Return which numbers lie in sorted runs."""
-    at = np.searchsorted(runs[:, 0], numbers, side="right") - 1
-    return np.asarray((at >= 0) & (numbers < runs[np.maximum(at, 0), 1]))

@@ -11,39 +11,39 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
 
+from deepsteiner.benchmark.printed_recipe import READINGS, Training, cell, stored_trainings
 from deepsteiner.core.models import SHIPPED
 from deepsteiner.io.model_folders import write_model
-
-from .report import STORED, select
 
 COMMAND = "python -m benchmarks.reproduction.train --plan printed --out runs/printed"
 
 
-def chosen(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return the row of each cell, by the name of its model; only runs that are finished."""
+def chosen() -> dict[str, tuple[Training, int]]:
+    """Return the training of each cell and its number of seeds, by the name of its model.
+
+    Only trainings that are finished count.
+    """
     found = {}
     for kind in ("mst", "knn", "grid"):
         for data in ("d1", "d2", "d3"):
-            own = select(rows, kind=kind, data=data, criterion="first-selection", planned=100)
-            finished = [row for row in own if row["epochs"] == row["planned"]]
+            finished = [one for one in cell(stored_trainings(), kind, data) if one.finished]
             if finished:
-                best = min(finished, key=lambda row: row["curve"][-1][1])
-                found[f"paper-{kind}-{data}"] = best | {"seeds": len(finished)}
+                best = min(finished, key=lambda one: one.curve[-1][1])
+                found[f"paper-{kind}-{data}"] = best, len(finished)
     return found
 
 
-def card_of(name: str, row: dict[str, Any], text: str, command: str) -> str:
+def card_of(name: str, training: Training, seeds: int, text: str, command: str) -> str:
     """Return the run's card under the model's name, with its figures on the test set."""
     lines = text.replace(command, COMMAND).splitlines()
-    gaps = [row["gaps"][f"{row['data']}_{reading}"] for reading in ("stopped", "kept")]
+    gaps = [training.gaps[f"{training.data}_{reading}"] for reading in READINGS]
     stopped, kept = (f"{mean:.3f} ± {error:.3f} %" for mean, error, _ in gaps)
-    one = f"the best on validation instances of {row['seeds']} seeds"
+    one = f"the best on validation instances of {seeds} seeds"
     measured = (
         f"On {gaps[0][2]:,} test instances, with these 16-bit weights: {stopped}; {kept} with the "
         f"point that lengthens the tree kept, as Algorithm 1 is printed. The recipe as printed, "
-        f"{one if row['seeds'] > 1 else 'one seed'}.\n"
+        f"{one if seeds > 1 else 'one seed'}.\n"
     )
     limits = next(k for k, line in enumerate(lines) if line.startswith("Limits:"))
     return "\n".join([f"# {name}", *lines[1:limits], measured, *lines[limits:]]) + "\n"
@@ -53,14 +53,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="of the runs")
     folder: Path = parser.parse_args().folder
-    for name, row in chosen(json.loads(STORED.read_text())).items():
-        model = folder / row["name"] / "model"
+    for name, (training, seeds) in chosen().items():
+        model = folder / training.name / "model"
         facts = json.loads((model / "config.json").read_text())
-        card = card_of(name, row, (model / "card.md").read_text(), facts["command"])
-        facts |= {"command": COMMAND, "seeds_tried": row["seeds"], "test": row["gaps"]}
+        card = card_of(name, training, seeds, (model / "card.md").read_text(), facts["command"])
+        facts |= {"command": COMMAND, "seeds_tried": seeds, "test": training.gaps}
         weights = (model / "weights.safetensors").read_bytes()
         write_model(SHIPPED / name, "policy", weights, facts, card)
-        print(name, row["name"], row["weights"])
+        print(name, training.name, training.weights)
 
 
 if __name__ == "__main__":

@@ -61,10 +61,18 @@ class TestReadme:
 
     def test_a_missing_block_is_said(self, tmp_path, capsys):
         path = tmp_path / "README.md"
-        path.write_text("<!-- table: exact -->\n<!-- end -->\n")
+        path.write_text("<!-- table: other -->\n<!-- end -->\n")
         assert readme.main([str(path)]) == 2
-        assert "must have the tables exact, gaps, kinds, scale" in capsys.readouterr().err
+        assert "must have the tables results" in capsys.readouterr().err
         assert readme.main([str(tmp_path / "absent.md")]) == 2
+
+    def test_it_is_short(self):
+        assert len(README.read_text(encoding="utf-8").split()) <= 700
+
+    def test_the_tables_of_the_site_are_made(self):
+        made = readme.site_blocks()
+        assert set(made) == {"exact", "gaps", "kinds", "scale"}
+        assert all(text.startswith("| ") for text in made.values())
 
     def test_every_command_it_names_is_there(self):
         text = README.read_text(encoding="utf-8")

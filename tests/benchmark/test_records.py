@@ -151,6 +151,10 @@ class TestStore:
 
 
 class TestRun:
+    @pytest.fixture(autouse=True)
+    def _calibrated(self, monkeypatch):
+        monkeypatch.setattr("common.calibration", lambda: 0.5)  # which takes seconds
+
     def test_instances_are_run_kept_and_verified(self, tmp_path, capsys, monkeypatch):
         """The whole way: run, a tree on the disk, and the command that checks it."""
         points = np.random.default_rng(7).random((30, 2))

@@ -180,6 +180,7 @@ class TestRun:
         assert "longer" not in done.stdout.replace("slower or longer", "")
         assert "geometric mean of 1" in done.stdout
 
+    @pytest.mark.heavy
     def test_strict_fails_on_longer_trees(self, tmp_path):
         """A package whose `solve` returns spanning trees stands in for a bad version."""
         package = tmp_path / "src" / "deepsteiner"

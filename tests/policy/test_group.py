@@ -71,7 +71,7 @@ def free_port() -> int:
 @pytest.mark.parametrize(
     ("flavour", "changes"),
     [
-        ("distill", ["network.norm=layer"]),
+        pytest.param("distill", ["network.norm=layer"], marks=pytest.mark.heavy),
         ("distill", ["network.norm=batch", "distill.depth=2"]),
         ("algorithm-2", ["network.norm=batch", "train.criterion=first_increment"]),
     ],

@@ -1,7 +1,8 @@
-"""`python -m deepsteiner.benchmark.readme`: the README's tables, made from stored rows.
+"""`python -m deepsteiner.benchmark.readme`: the README's table, made from stored rows.
 
 A table stands between `<!-- table: NAME -->` and `<!-- end -->`; what is there is replaced.
-`--check` changes nothing and fails where the README says something else than the rows.
+`--check` changes nothing and fails where the README says something else than the rows. The pages of
+results of the documentation take their tables from here, too, while they are built.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ SETS = {
     "DEG": "DEG, theirs",
     "uniform-100": "uniform, n = 100",
 }
+# Those of the README, and its methods: of the others the documentation tells.
+BRIEF = {"D1": "10 points", "D2": "20 points", "uniform-100": "100 points"}
+TIMED = "uniform-100"
+SHORT = {"mst", "smith", "greedy", "local", "neural", "exact"}
 BLOCK = re.compile(r"(<!-- table: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 # Points of the yardstick that are not uniform, and how they are called.
@@ -56,6 +61,11 @@ METHODS = [
 
 def blocks() -> dict[str, str]:
     """Return every block of the README by name."""
+    return {"results": results_block(Results(stored_rows()))}
+
+
+def site_blocks() -> dict[str, str]:
+    """Return every table of the documentation's pages of results by name."""
     results, timings = Results(stored_rows()), stored_timings()
     return {
         "exact": exact_block(timings),
@@ -63,6 +73,26 @@ def blocks() -> dict[str, str]:
         "kinds": kinds_block(newest_quick()),
         "scale": scale_block(timings),
     }
+
+
+def results_block(results: Results) -> str:
+    """Return the gaps of a few methods, and how long one instance takes each of them."""
+    shown = [entry for entry in METHODS if entry.method in SHORT]
+    lines = [(entry, gap_cells(results, entry.method, BRIEF)) for entry in shown]
+    columns = zip(*(cells for _, cells in lines), strict=True)
+    usual = [most_common([cell.count for cell in column if cell.count]) for column in columns]
+    texts = [
+        [entry.label, *map(_percent, cells, usual), _single(results, entry.method)]
+        for entry, cells in lines
+    ]
+    heads = [f"{name} ({n:,})" for name, n in zip(BRIEF.values(), usual, strict=True)]
+    return markdown(["mean gap, % (instances)", *heads, f"ms, {BRIEF[TIMED]}"], texts)
+
+
+def _single(results: Results, method: str) -> str:
+    """Return the milliseconds that a solve of one instance takes."""
+    row = results.timing(TIMED, method)
+    return "" if row is None or row.single_ms is None else _ms(row.single_ms)
 
 
 def exact_block(timings: Sequence[Timing]) -> str:

@@ -23,6 +23,13 @@ class Candidates:
     padding, neither among the points nor here, and `dense` that, besides, every row matters: what
     the network can then leave away makes it faster. With `unasked` the network goes by
     the mask and does not ask the device whether it hides anything: in a recorded step it must not.
+
+    Examples
+    --------
+    >>> places, all_real = torch.zeros(3, 4, 2), torch.ones(3, 4, dtype=torch.bool)
+    >>> found = Candidates(places, all_real, torch.full((3, 4, 2), -1))
+    >>> found.take(torch.tensor([0, 2])).points.shape
+    torch.Size([2, 4, 2])
     """
 
     points: Tensor
@@ -67,6 +74,11 @@ class CandidateSet(ABC):
 
     `regular` says that instances with equally many points have equally many candidates: the
     network then needs no mask.
+
+    Examples
+    --------
+    >>> CANDIDATE_SETS["mst"]().number(10, CandidateSpec(k_star=9))
+    162
     """
 
     regular = True

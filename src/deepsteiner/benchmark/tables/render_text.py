@@ -19,10 +19,10 @@ LEGEND = (
 )
 
 MADE_BY = (
-    "Made by `deepsteiner tables --format markdown -O docs/results.md` from rows that "
+    "Made by `deepsteiner tables --format markdown` from rows that "
     "`deepsteiner bench --plan paper` measured. The paper's numbers stand beside ours; what "
-    "differs, and why, is in [reproduction.md](reproduction.md). Gaps are written as mean ± "
-    "standard error of the mean (standard deviation over the instances)."
+    "differs, and why, is told on the page [Reproduction](../research/reproduction.md). Gaps are "
+    "written as mean ± standard error of the mean (standard deviation over the instances)."
 )
 
 

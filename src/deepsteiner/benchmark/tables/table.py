@@ -100,6 +100,14 @@ def printed_cell(value: float | None, unit: str = "%") -> Cell:
     return Cell("value", value, unit, source="paper")
 
 
+def trained_cell(found: tuple[float, float, int] | None) -> Cell:
+    """Return the gap of stored trainings: mean, error and number of instances."""
+    if found is None:
+        return Cell("missing", text="not yet measured")
+    mean, error, count = found
+    return Cell("value", mean, "%", error, None, count, "stored")
+
+
 def text_cell(text: str) -> Cell:
     """Return a cell of words."""
     return Cell("text", text=text) if text else EMPTY

@@ -30,6 +30,12 @@ class Criterion(ABC):
         Whether all instances of one size stop at the same step. Nothing need be masked then.
     baseline : str or None
         The criterion of a baseline's rollouts in training, where it is another one.
+
+    Examples
+    --------
+    >>> shorter, no = torch.tensor([0.9, 1.1]), torch.tensor([False, True])
+    >>> FirstIncrement().goes_on(torch.ones(2), shorter, no).tolist()
+    [True, False]
     """
 
     keeps_longer: ClassVar[bool] = True

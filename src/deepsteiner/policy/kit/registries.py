@@ -35,7 +35,13 @@ Part = TypeVar("Part")
 
 
 class Registry(Mapping[str, Any]):
-    """Parts of one sort by name; those given as "module:name" are loaded when asked for."""
+    """Parts of one sort by name; those given as "module:name" are loaded when asked for.
+
+    Examples
+    --------
+    >>> list(CANDIDATE_SETS)
+    ['mst', 'knn', 'all', 'grid']
+    """
 
     def __init__(self, sort: str, own: Mapping[str, str]) -> None:
         self.sort = sort
@@ -82,7 +88,18 @@ class Registry(Mapping[str, Any]):
         return len(self._parts)
 
     def find(self, name: str) -> Any:
-        """Return a part, or say in one sentence which ones there are."""
+        """Return a part, or say in one sentence which ones there are.
+
+        Raises
+        ------
+        OptionError
+            If there is no such part.
+
+        Examples
+        --------
+        >>> Registry("shape", {"path": "os.path:join"}).find("path").__name__
+        'join'
+        """
         if name not in self._parts:
             known = ", ".join(self)
             raise OptionError(f"{self.sort} must be one of {known}, got {name!r}")

@@ -443,5 +443,5 @@ def test_every_command_is_there_under_its_name():
 
     assert set(get_command(app).commands) == {
         "solve", "methods", "generate", "convert", "plot", "verify", "demo", "serve", "train",
-        "pretrain", "bench", "tables", "models", "kernels", "warmup",
+        "pretrain", "bench", "tables", "models", "kernels", "warmup", "relays",
     }  # fmt: skip

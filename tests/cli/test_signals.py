@@ -23,7 +23,7 @@ from worker_items import PATIENCE, PYTHON, is_alive, wait_for
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 
 CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
-COUNT, LONG = 60, 20
+COUNT, LONG = 30, 10
 
 
 @pytest.fixture(scope="module")
@@ -104,10 +104,10 @@ def rows_of(text):
 @pytest.mark.parametrize(
     ("number", "to"),
     [
-        (signal.SIGINT, "parent"),
+        pytest.param(signal.SIGINT, "parent", marks=pytest.mark.heavy),
         (signal.SIGINT, "group"),
         (signal.SIGTERM, "parent"),
-        (signal.SIGTERM, "group"),
+        pytest.param(signal.SIGTERM, "group", marks=pytest.mark.heavy),
         (signal.SIGHUP, "parent"),
     ],
 )
@@ -217,7 +217,9 @@ def test_nothing_is_written_where_nothing_is_finished(instances, tmp_path):
     assert (tmp_path / "out.jsonl").read_text() == "as it was\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.heavy)]
+)
 def test_a_single_instance_keeps_its_best_tree(instances, tmp_path, number):
     (tmp_path / "big.json").write_text(instances.read_text().splitlines()[LONG])
     with Command(tmp_path, "big.json", "-m", "greedy", "-O", "tree.json") as command:

@@ -50,8 +50,15 @@ def test_lines_in_lines_out(lines, tmp_path, capsys):
     assert read(out) == read(whole)
 
 
-@pytest.mark.parametrize("engine", ["processes:2", "dask:2"])
-@pytest.mark.parametrize("stream", [["--stream"], []])
+@pytest.mark.parametrize(
+    ("engine", "stream"),
+    [
+        ("processes:2", []),
+        ("dask:2", ["--stream"]),
+        pytest.param("processes:2", ["--stream"], marks=pytest.mark.heavy),
+        pytest.param("dask:2", [], marks=pytest.mark.heavy),
+    ],
+)
 def test_engines(lines, tmp_path, capsys, engine, stream):
     if engine.startswith("dask"):
         pytest.importorskip("distributed", reason="the [dask] extra")
@@ -118,15 +125,27 @@ def test_resuming_gives_the_whole(lines, tmp_path, name):
         assert found == [len(one) for one in stream_instances(whole)]
 
 
-@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
-def test_interrupted_and_resumed(tmp_path, end):
-    lines, out, whole = (tmp_path / name for name in ("nets.jsonl", "out.jsonl", "whole.jsonl"))
-    batch = RNG.random((3000, 20, 2)).round(6)
+MANY = 2000
+
+
+@pytest.fixture(scope="module")
+def in_one_go(tmp_path_factory):
+    """Return a file of many instances, and one of their trees."""
+    folder = tmp_path_factory.mktemp("resumed")
+    lines, whole = folder / "nets.jsonl", folder / "whole.jsonl"
+    batch = np.random.default_rng(32).random((MANY, 20, 2)).round(6)
     lines.write_text("".join(json.dumps(one.tolist()) + "\n" for one in batch))
-    command = [*PYTHON, "-m", "deepsteiner", "solve", str(lines), "-m", "bereta", "-q", "--resume"]
+    assert run(["solve", str(lines), "-m", "bereta", "-q", "--resume", "-O", str(whole)]) == 0
+    return lines, whole
+
+
+@pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGINT])
+def test_interrupted_and_resumed(in_one_go, tmp_path, end):
+    (lines, whole), out = in_one_go, tmp_path / "out.jsonl"
+    words = ["solve", str(lines), "-m", "bereta", "-q", "--resume", "-O", str(out)]
     path = os.pathsep.join(filter(None, sys.path))
     environment = {**os.environ, "PYTHONPATH": path}
-    with subprocess.Popen([*command, "-O", str(out)], env=environment) as process:
+    with subprocess.Popen([*PYTHON, "-m", "deepsteiner", *words], env=environment) as process:
         wait_for(lambda: out.exists() and out.stat().st_size > 0)
         process.send_signal(end)
         code = process.wait(60)
@@ -134,11 +153,10 @@ def test_interrupted_and_resumed(tmp_path, end):
     if end == signal.SIGINT:
         assert out.read_text().endswith("\n")
     there = out.read_text().count("\n")
-    assert 0 < there < 3000
-    subprocess.run([*command, "-O", str(out)], env=environment, check=True)
-    subprocess.run([*command, "-O", str(whole)], env=environment, check=True)
+    assert 0 < there < MANY
+    assert run(words) == 0
     assert read(out) == read(whole)
-    assert len(read(out)) == 3000
+    assert len(read(out)) == MANY
 
 
 @pytest.mark.parametrize(

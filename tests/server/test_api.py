@@ -323,3 +323,43 @@ def test_examples_of_the_docs_work(client):
         example = {key: one["examples"][0] for key, one in fields.items() if "examples" in one}
         assert "points" in example
         assert client.post(path, json=example).status_code == 200
+
+
+# --- obstacles and relays -------------------------------------------------------------------------
+
+WALL = [[0.4, -1.0], [0.6, -1.0], [0.6, 2.0], [0.4, 2.0]]
+
+
+def test_trees_go_around_obstacles(client):
+    found = solve(client, SQUARE, obstacles=[WALL])["solution"]
+    assert found["status"] == "optimal"
+    assert len(found["bends"]) == 2
+    assert Solution.from_dict(found).validate().length > 3
+
+
+def test_few_relays(client):
+    found = solve(client, [[0, 0], [1, 0], [1, 1], [0, 1]], radius=0.75)
+    assert found["network"]["bound"] == len(found["relays"]) == 1
+    assert found["network"]["status"] == "optimal"
+    assert found["solution"]["info"]["relays"] == 1
+    assert len(solve(client, [[0, 0], [1, 0]], radius=0.6, obstacles=[WALL])["relays"]) > 3
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "words"),
+    [
+        ({"obstacles": 3}, 422, "obstacles: input should be a list of polygons"),
+        ({"obstacles": [[[0, 0], [1, 1]]]}, 422, "obstacles[0]: a polygon is a list of at least 3"),
+        ({"obstacles": [[[0, 0], [1, 1], [2, "a"]]]}, 422, "obstacles[0]"),
+        ({"obstacles": [[[k, k * k] for k in range(2001)]]}, 413, "at most 2000 in all, got 2001"),
+        ({"obstacles": [WALL], "method": "greedy"}, 422, "does not take obstacles"),
+        ({"obstacles": [[[-1, -1], [2, -1], [2, 2], [-1, 2]]]}, 422, "inside an obstacle"),
+        ({"radius": 0}, 422, "radius"),
+        ({"radius": 1e-9}, 422, "a request gets at most 500"),
+        ({"radius": 1, "max_edge": 1}, 422, "radius and max_edge both place relays"),
+    ],
+)
+def test_obstacles_and_relays_that_are_refused(client, fields, code, words):
+    answer = client.post("/api/solve", json={"points": SQUARE, "method": "exact", **fields})
+    assert answer.status_code == code, answer.text
+    assert words in sentence(answer)

@@ -306,13 +306,15 @@ def test_waiting_requests_hold_little_more_than_their_bytes():
         assert resident_megabytes(server.process.pid) - before < 5 * 20 * len(body) / 2**20
 
 
-@pytest.mark.parametrize("path", ["/api/solve", "/api/trace", "/api/export", "/api/read"])
-def test_body_that_holds_too_much_is_refused_before_it_is_complete(path):
-    with serving(workers=1, points=100) as server, server.connect() as connection:
-        connection.sendall(request(b'{"points":[' + b"[]," * 50_000, path, length=4_000_000))
-        status, answer = one_answer(connection)
-    assert status == 413
-    assert "lists, where at most 100 points are accepted" in answer["error"]
+def test_body_that_holds_too_much_is_refused_before_it_is_complete():
+    with serving(workers=1, points=100) as server:
+        for path in ("/api/solve", "/api/trace", "/api/export", "/api/read"):
+            with server.connect() as connection:
+                body = b'{"points":[' + b"[]," * 50_000
+                connection.sendall(request(body, path, length=4_000_000))
+                status, answer = one_answer(connection)
+            assert status == 413, path
+            assert "lists, where at most 100 points are accepted" in answer["error"]
 
 
 def filled(piece: bytes, size: int) -> bytes:
@@ -343,11 +345,11 @@ def test_hostile_bodies_leave_no_memory_behind_and_hold_nobody_up():
         with ThreadPoolExecutor(1) as threads:
             watching = threads.submit(watch)
             try:
-                for body in bodies * 3:
+                for body in bodies * 2:
                     began = time.monotonic()
                     post("/api/solve", content=body, headers=headers)
                     slowest = max(slowest, time.monotonic() - began)
-                for letter in "abcdefghijklmnopqrstuvwxyz":
+                for letter in "abcdefghijklmnop":
                     name = json.dumps({"points": [[0, 0]], "method": letter * 4_000_000})
                     answer = post("/api/solve", content=name, headers=headers)
                     assert answer.status_code == 422

@@ -375,7 +375,7 @@ def test_limits_are_told_where_people_look(client):
     assert options["max_connections"] == default.connections
     assert options["max_worker_gigabytes"] * 2**30 == default.worker_bytes
     seconds = (default.head_seconds, default.body_seconds, default.answer_seconds)
-    page = (Path(__file__).parents[2] / "docs" / "server.md").read_text()
+    page = (Path(__file__).parents[2] / "docs" / "guides" / "server.md").read_text()
     for each in seconds:
         assert f" {each:g} s" in " ".join(serve.__doc__.split())
         assert f"| {each:g} | |" in page

@@ -16,6 +16,7 @@ from .commands.kernels import kernels, warmup
 from .commands.methods import methods
 from .commands.models import models
 from .commands.pretrain import pretrain
+from .commands.relays import relays
 from .commands.serve import serve
 from .commands.solve import solve
 from .commands.tables import tables
@@ -55,7 +56,7 @@ def _top(
 
 
 # In the order of the help page.
-_WORK = (solve, methods, generate, convert, plot, verify, demo, serve, kernels, warmup)
+_WORK = (solve, relays, methods, generate, convert, plot, verify, demo, serve, kernels, warmup)
 _RESEARCH = (train, pretrain, bench, tables)
 for command in (*_WORK, *_RESEARCH):
     app.command()(command)

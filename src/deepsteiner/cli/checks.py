@@ -8,12 +8,15 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ..core.errors import InputError, MissingDependencyError, TreeError
 from ..core.geo import plane_of
 from ..core.points import as_points
 from ..core.scalars import as_real
 from ..core.solution import STATUSES, Solution
-from ..core.trees import check_tree
+from ..core.surroundings.existing import as_existing
+from ..core.surroundings.obstacles import as_obstacles, as_weights
 from ..io.solution_files import as_edges, relay_count, with_terminals
 from ..io.sources import shown
 from ..io.terminal_hash import check_stamp, places_of, stamp_of
@@ -58,7 +61,7 @@ def run_checks(
     if not shape.passed:
         return
     tree = _solution(data)
-    measured = float(tree.edge_lengths().sum())
+    measured = float(tree.edge_costs().sum())
     for name, field, find, unstated in (
         ("length", "length", _find_length, f"none stated; the edges sum to {measured!r}"),
         ("bound", "lower_bound", _find_bound, "no lower bound stated"),
@@ -110,9 +113,18 @@ def _find_tree(data: Mapping[str, Any]) -> str:
     if edges is None:
         raise TreeError("the edges are not pairs of node numbers")
     tree = _solution(data)
-    check_tree(tree.terminals, tree.steiner_points, tree.edges)
-    tree.edge_lengths()  # which fails where the coordinate system cannot measure them
-    return f"{counted(len(edges), 'edge')} connect all points without a cycle"
+    nodes = len(tree.coordinates)
+    outside = edges[(edges < 0) | (edges >= nodes)]
+    if outside.size:
+        raise TreeError(f"an edge names node {outside[0]}, but nodes go from 0 to {nodes - 1}")
+    # Fails where the coordinate system cannot measure lengths.
+    replace(tree, length=float(tree.edge_costs().sum())).validate()
+    words = f"{counted(len(edges), 'edge')} connect all points without a cycle"
+    if tree.existing:
+        words += f", {counted(len(tree.joints), 'joint')} on the existing network"
+    if tree.obstacles:
+        words += f", around {counted(len(tree.obstacles), 'obstacle')}"
+    return words
 
 
 def _solution(data: Mapping[str, Any]) -> Solution:
@@ -126,10 +138,22 @@ def _solution(data: Mapping[str, Any]) -> Solution:
     if relays is None:
         got = shown(stated["relays"])
         raise TreeError(f"info 'relays' must count Steiner points, got {got}")
-    kept = {"relays": relays}
+    kept: dict[str, Any] = {"relays": relays}
+    if isinstance(stated.get("junction_cost"), float):
+        kept["junction_cost"] = stated["junction_cost"]
+    bends, joints = (_more_nodes(data, field) for field in ("bends", "joints"))
+    regions = as_obstacles(data.get("regions") or [], "the tree", "regions")
     return Solution(
-        data["terminals"], steiner, data["edges"], 0.0, info=kept, crs=crs, plane_crs=plane_crs
-    )
+        data["terminals"], steiner, data["edges"], 0.0, info=kept, crs=crs, plane_crs=plane_crs,
+        bends=bends, obstacles=as_obstacles(data.get("obstacles") or [], "the tree"), joints=joints,
+        existing=as_existing(data.get("existing") or [], "the tree"), regions=regions,
+        weights=as_weights(data.get("weights") or [], len(regions), "the tree"),
+    )  # fmt: skip
+
+
+def _more_nodes(data: Mapping[str, Any], field: str) -> Any:
+    nodes = data.get(field) or []
+    return as_points(nodes, what=field) if nodes else np.empty((0, 2))
 
 
 def _find_length(data: Mapping[str, Any], measured: float, tolerance: float) -> str:
@@ -163,4 +187,6 @@ def _find_status(data: Mapping[str, Any], measured: float, tolerance: float) -> 
 
 def _find_angles(tree: Solution) -> str:
     tree.validate(strict=True)
+    if "junction_cost" in tree.info:
+        return "every Steiner point joins 3 edges at 120 degrees, or is where two lines cross"
     return "every Steiner point joins 3 edges at 120 degrees"

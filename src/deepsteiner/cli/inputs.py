@@ -39,8 +39,8 @@ def instances_from_files(files: Sequence[str]) -> list[Instance]:
     return result
 
 
-def load_obstacles(path: str) -> Any:
-    """Read obstacles from a GeoJSON file."""
+def load_shapes(path: str) -> Any:
+    """Read obstacles or an existing network from a GeoJSON file."""
     from ..io.json_points import parse_json
     from ..io.sources import read_source
 

@@ -15,7 +15,7 @@ from ..inputs import (
     Instance,
     instances_from_dataset,
     instances_from_files,
-    load_obstacles,
+    load_shapes,
     method_options,
 )
 from ..solving import Solved, finished, prepare
@@ -103,6 +103,14 @@ def solve(
     clearance: Annotated[
         float | None, _input(metavar="LENGTH", help="A distance to keep from obstacles.")
     ] = None,
+    existing: Annotated[
+        list[str] | None,
+        _input(metavar="PATH", help="GeoJSON lines and polygons to join for free; repeatable."),
+    ] = None,
+    junction_cost: Annotated[
+        float | None,
+        _solver(metavar="LENGTH", help="What a Steiner point costs, as a length (-m local)."),
+    ] = None,
     max_edge: Annotated[
         float | None, _output(metavar="LENGTH", help="Insert relays on longer edges.")
     ] = None,
@@ -152,6 +160,7 @@ def solve(
       cat cities.csv | deepsteiner solve - -O - > tree.json
       deepsteiner solve a.csv b.csv c.csv -O results.jsonl
       deepsteiner solve sites.csv --obstacles lakes.geojson -O tree.svg
+      deepsteiner solve sites.csv --existing pipes.geojson -O tree.geojson
       deepsteiner solve --dataset D1 --count 1000 --json > results.jsonl
       deepsteiner solve nets.jsonl -O trees.jsonl --resume --engine processes:8
 
@@ -163,11 +172,14 @@ def solve(
     if engine is not None and workers != 1:
         raise OptionError("give either --workers or --engine, which has workers of its own")
     method = "exact" if prove and method == "auto" else method
+    if junction_cost is not None:
+        method = "local" if method == "auto" else method
+        option = [*(option or []), f"junction_cost={junction_cost!r}"]
     options = method_options(method, option or [])
     single = {
         "--crs": crs, "--project-to": project_to, "--trace": trace,
         "--without-terminals": without_terminals, "--obstacles": obstacles,
-        "--clearance": clearance,
+        "--clearance": clearance, "--existing": existing,
     }  # fmt: skip
     if tiles is not None:
         refuse_for_streams("--tiles", single)
@@ -199,7 +211,8 @@ def solve(
         "crs": crs,
         "project_to": project_to,
         "trace": trace or None,
-        "obstacles": [load_obstacles(path) for path in obstacles] if obstacles else None,
+        "obstacles": [load_shapes(path) for path in obstacles] if obstacles else None,
+        "existing": [load_shapes(path) for path in existing] if existing else None,
         "clearance": clearance,
     }
     asked = {name: value for name, value in alone.items() if value is not None}

@@ -19,7 +19,7 @@ SUFFIXES = {".md": "markdown", ".csv": "csv", ".html": "html", ".txt": "terminal
 
 def tables(
     table: Annotated[
-        list[str] | None, typer.Option("--table", "-t", help="1 to 8; repeatable; default all.")
+        list[str] | None, typer.Option("--table", "-t", help="1 to 9; repeatable; default all.")
     ] = None,
     quick: Annotated[
         bool,
@@ -51,6 +51,7 @@ def tables(
     Tables:
       1 gaps    2 times    3 generalisation    4 points per arc, neighbours
       5 grid sizes    6 generalisation in size    7 models    8 the authors' D1
+      9 criteria at equal budgets
 
     \b
     Examples:

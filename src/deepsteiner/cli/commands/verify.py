@@ -27,6 +27,10 @@ def verify(
         str | None,
         typer.Option(metavar="NAME", help="Which array, member or number (from 0) of FILE."),
     ] = None,
+    existing: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="The network joined must be this GeoJSON; repeatable."),
+    ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Steiner points: degree 3, angles of 120 degrees.")
     ] = False,
@@ -39,7 +43,8 @@ def verify(
     """Check a tree file, one property after the other; exit with 2 if one fails.
 
     A JSON file needs terminals and edges, and steiner_points if there are any (nodes are numbered
-    terminals first, from 0); length, lower_bound and status are checked where they are given.
+    terminals first, from 0; bends and joints come last); length, lower_bound and status are
+    checked where they are given.
     That a bound is valid, or a tree the shortest, is not proven here.
 
     A tree saved without its terminals has a hash of them and needs --points; neither their order
@@ -49,6 +54,7 @@ def verify(
     Examples:
       deepsteiner verify tree.json --strict
       deepsteiner verify tree.geojson --points cities.geojson
+      deepsteiner verify tree.json --existing pipes.geojson
       deepsteiner verify docs/best-known/rl11849.json --points rl11849.tsp
     """
     from ...fleet.tiles.store import is_parted
@@ -64,6 +70,8 @@ def verify(
         return
     with reading(file):
         data = read_tree(file)
+        if existing:
+            data = with_network(data, existing, file)
         wanted = read_wanted(points, key)
         if wanted is None and (stated := stamp_of(data["terminals"], file)) is not None:
             raise points_needed(stated, file)
@@ -77,6 +85,20 @@ def verify(
             print(f"{word:<5} {check.name:<10} {check.finding}")
     if failed:
         raise TreeError(f"{file} fails the {failed[0].name} check: {failed[0].finding}")
+
+
+def with_network(data: Mapping[str, Any], files: list[str], name: str) -> Mapping[str, Any]:
+    """Return the fields of a tree with the existing network of some files.
+
+    Where the tree has its own, it must be the same.
+    """
+    from ...plane.networks import read_network
+    from ..inputs import load_shapes
+
+    given = [one.plain() for one in read_network([load_shapes(path) for path in files])]
+    if data.get("existing") and list(data["existing"]) != given:
+        raise TreeError(f"{name} joins another existing network than the one given")
+    return {**data, "existing": given}
 
 
 def verify_parts(folder: str, points: str | None, tolerance: float, *, quiet: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from ...core.errors import InputError
-from ...core.points import as_points
+from ...core.points import FloatArray, as_points
 from ...io.solution_files import FIELDS
 from ...registry import MODULES
 from ..limits import Limits
@@ -45,9 +45,14 @@ def check_solve(data: bytes, limits: Limits) -> Order:
     if fields.get("start") is not None:
         fields["start"] = compact_solution(fields["start"], "start")
         fields["start"]["info"] = {}
+    if "obstacles" in fields:
+        fields["obstacles"] = check_obstacles(fields["obstacles"], limits.obstacle_corners)
     body = _validated(SolveBody, fields)
+    if body.radius is not None and body.max_edge is not None:
+        raise Refusal(422, "radius and max_edge both place relays; give one of them")
     relays = {"max_edge": body.max_edge, "most_relays": limits.relays}
-    return _solving("solve", body, limits, start=body.start, **relays)
+    beside = {"obstacles": body.obstacles, "radius": body.radius}
+    return _solving("solve", body, limits, start=body.start, **relays, **beside)
 
 
 def check_trace(data: bytes, limits: Limits) -> Order:
@@ -84,6 +89,24 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
     return solution
 
 
+def check_obstacles(value: Any, most: int) -> list[FloatArray]:
+    """Return the polygons of a request as arrays of corners."""
+    if not isinstance(value, list):
+        raise Refusal(422, f"obstacles: input should be a list of polygons, got {shown(value)}")
+    corners = sum(len(one) for one in value if isinstance(one, list))
+    if corners > most:
+        raise Refusal(
+            413, f"too many corners: obstacles may have at most {most} in all, got {corners}"
+        )
+    rings = []
+    for index, one in enumerate(value):
+        where = f"obstacles[{index}]"
+        if not isinstance(one, list) or len(one) < 3:
+            raise Refusal(422, f"{where}: a polygon is a list of at least 3 corners")
+        rings.append(as_points(number_pairs(one, where), what=where))
+    return rings
+
+
 def check_count(count: int, most: int, word: str = "") -> None:
     """Refuse more points than a request may have."""
     if count > most:
@@ -95,7 +118,7 @@ def _fields(data: bytes, body: type[BaseModel], most: int, word: str = "") -> di
     fields = parse_object(data)
     _refuse_unknown(fields, body.model_fields, "this request")
     for name, value in fields.items():
-        if name not in ("points", "start", "solution"):
+        if name not in ("points", "start", "solution", "obstacles"):
             check_plain(value, name)
     if "points" in fields:  # the schema says so where they are missing
         if isinstance(fields["points"], list):

@@ -29,6 +29,13 @@ Length = Annotated[
 ]
 
 
+Obstacles = Annotated[
+    Any,
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": _PAIR, "minItems": 3}}),
+    Field(description="Polygons that edges must not go through: lists of corners."),
+]
+
+
 class _Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 
@@ -49,6 +56,10 @@ class SolveBody(_Body):
         None, description="An earlier solution to begin from; its points may have moved since."
     )
     max_edge: Length = None
+    obstacles: Obstacles = []
+    radius: float | None = Field(
+        None, gt=0, description="Place few relays, so that no hop is longer, instead of a tree."
+    )
     format: Literal["json"] = "json"
 
 

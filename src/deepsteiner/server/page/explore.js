@@ -25,6 +25,7 @@ export class Explore {
       method: () => store.settings.method,
       settings: () => store.settings.options,
       takesStart: (name) => catalogue.takesStart(name),
+      beside: () => this.#beside(),
       onResult: (result) => this.#show(result),
       onError: (message) => this.#refuse(message),
       onSkip: () => this.#stale("moving"),
@@ -41,6 +42,18 @@ export class Explore {
     this.solver.stop();
     this.plane.setTree(null);
     this.plane.setMaxEdge(null);
+    this.plane.setRanges(null);
+  }
+
+  /** What goes with the points: obstacles, and the radius where few relays are wanted. */
+  #beside() {
+    const { obstacles, settings } = this.store;
+    const asked = obstacles.length ? { obstacles: obstacles.map(({ ring }) => ring) } : {};
+    return this.#few ? { ...asked, radius: settings.maxEdge } : asked;
+  }
+
+  get #few() {
+    return Boolean(this.store.settings.maxEdge) && $("#relay-few").checked;
   }
 
   /** Another method or other options. */
@@ -64,19 +77,22 @@ export class Explore {
       this.#blank();
       return;
     }
-    learn(points, solution);
+    const open = !this.store.obstacles.length && !result.network;
+    if (open) learn(points, solution);
     setText($("#length"), format.length(solution.length));
     showStatus($("#status"), solution.status);
-    this.#verdict(solution, result.mstLength);
+    if (open) this.#verdict(solution, result.mstLength);
+    else this.#verdictBeside(result);
     setText($("#fact-mst"), format.length(result.mstLength));
     setText($("#fact-steiner"), format.count(solution.steiner_points.length));
     // `auto` says which method it took.
     const used = solution.method === result.method ? "" : ` (${solution.method})`;
     setText($("#fact-time"), format.seconds(solution.runtime) + used);
-    this.#showGap(result);
+    this.#showGap(result, open);
     this.#showRelays();
     if (result.live) return;
     announce(`Length ${format.length(solution.length)}, ${solution.status.replace("_", " ")}`);
+    if (!open) return;
     findOptimum(points)
       .then(() => this.result === result && this.#showGap(result))
       .catch(() => {}); // the gap then stays unknown, and says so
@@ -91,8 +107,18 @@ export class Explore {
     $("#verdict").dataset.kind = "";
   }
 
-  #showGap({ points, solution, live }) {
-    const gap = gapOf(points, solution);
+  /** Around obstacles, and with relays: what is proven is said, not what it saves. */
+  #verdictBeside({ solution, network }) {
+    const around = format.plural(this.store.obstacles.length, "obstacle");
+    const words = network
+      ? `${format.plural(solution.steiner_points.length, "relay")}, at least ${network.bound} are needed`
+      : `${format.plural(solution.bends?.length ?? 0, "bend")} around ${around}`;
+    setText($("#verdict"), words);
+    $("#verdict").dataset.kind = "";
+  }
+
+  #showGap({ points, solution, live }, open = true) {
+    const gap = open ? gapOf(points, solution) : null;
     const bounded = gap === null && solution.lower_bound > 0;
     setText($("#fact-gap-name"), bounded ? "Gap to the bound" : "Gap to the optimum");
     const toBound = bounded ? solution.length / solution.lower_bound - 1 : null;
@@ -135,8 +161,11 @@ export class Explore {
     const update = () => {
       slider.disabled = !$("#relay-on").checked;
       this.store.set({ maxEdge: slider.disabled ? null : this.#sliderLimit(Number(slider.value)) });
+      $("#relay-few").disabled = slider.disabled;
       this.#showRelays();
+      if (this.#few || this.result?.network) this.changed();
     };
+    $("#relay-few").addEventListener("change", update);
     $("#relay-on").addEventListener("change", update);
     slider.addEventListener("input", update);
   }
@@ -149,12 +178,18 @@ export class Explore {
 
   #showRelays() {
     const limit = this.store.settings.maxEdge;
-    this.plane.setMaxEdge(limit);
-    setText($("#relay-limit"), limit ? format.coordinate(limit) : "–");
+    const { network } = this.result ?? {};
     const { solution } = this.shown;
+    const drawn = this.#few && network && solution;
+    this.plane.setRanges(drawn ? { relays: solution.steiner_points, radius: network.radius } : null);
+    this.plane.setMaxEdge(this.#few ? null : limit);
+    setText($("#relay-limit"), limit ? format.coordinate(limit) : "–");
     let text = "";
-    if (limit && solution) {
-      const nodes = [...solution.terminals, ...solution.steiner_points];
+    if (drawn) {
+      text = format.plural(solution.steiner_points.length, "relay");
+    } else if (limit && solution && !this.#few) {
+      const { terminals, steiner_points: steiner, bends = [] } = solution;
+      const nodes = [...terminals, ...steiner, ...bends];
       text = format.plural(relaysOn(nodes, solution.edges, limit).relays.length, "relay");
     }
     setText($("#relay-count"), text);

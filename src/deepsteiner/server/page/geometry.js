@@ -112,3 +112,13 @@ export function roundStep(value) {
   const lead = value / power;
   return power * (lead >= 5 ? 5 : lead >= 2 ? 2 : 1);
 }
+
+/** Whether a place is inside a polygon: a ray to the right crosses an odd number of sides. */
+export function isInside([x, y], ring) {
+  let inside = false;
+  ring.forEach(([u, v], i) => {
+    const [a, b] = ring[(i + 1) % ring.length];
+    if (v > y !== b > y && x < u + ((y - v) / (b - v)) * (a - u)) inside = !inside;
+  });
+  return inside;
+}

@@ -11,6 +11,8 @@ export function attachGestures(plane, tools) {
 class Gestures {
   #pointers = new Map();
   #gesture = null;
+  /** Corners of the obstacle that is being drawn. */
+  #corners = [];
 
   constructor(plane, tools) {
     this.plane = plane;
@@ -24,6 +26,11 @@ class Gestures {
     root.addEventListener("pointercancel", (event) => this.#cancel(event));
     root.addEventListener("pointerleave", () => plane.setHover(null));
     root.addEventListener("contextmenu", (event) => this.#context(event));
+    document.addEventListener("keydown", (event) => {
+      if (!this.#corners.length || !["Enter", "Escape"].includes(event.key)) return;
+      event.preventDefault();
+      this.#close(event.key === "Enter");
+    });
     root.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
 
@@ -58,6 +65,9 @@ class Gestures {
       this.plane.setCursor(id);
       return { ...base, kind: "drag", id };
     }
+    if (this.tools.obstacle) return { ...base, kind: "corner" };
+    const held = this.store.settings.mode === "explore" ? this.plane.obstacleAt(pixel) : null;
+    if (held && !add) return { ...base, kind: "obstacle", held };
     const frames = event.pointerType !== "touch" || this.tools.select;
     return { ...base, kind: frames ? "marquee" : "pan", mayAdd: true };
   }
@@ -80,6 +90,8 @@ class Gestures {
       if (gesture.kind === "drag") this.#grab(gesture);
     }
     if (gesture.kind === "drag") this.#drag(gesture, pixel);
+    else if (gesture.kind === "corner") return;
+    else if (gesture.kind === "obstacle") this.#push(gesture, pixel);
     else if (gesture.kind === "pan") this.viewport.pan(pixel[0] - before[0], pixel[1] - before[1]);
     else this.plane.setMarquee(gesture.start, pixel);
   }
@@ -103,6 +115,34 @@ class Gestures {
       targets.set(id, this.viewport.toWorldRounded([x + dx, y + dy]));
     }
     this.store.moveLive(targets);
+  }
+
+  /** Move an obstacle with the pointer. */
+  #push({ held, start }, pixel) {
+    const moved = held.ring.map((corner) => {
+      const [x, y] = this.viewport.toScreen(corner);
+      return this.viewport.toWorldRounded([x + pixel[0] - start[0], y + pixel[1] - start[1]]);
+    });
+    this.store.moveObstacleLive(held.id, moved);
+  }
+
+  /** Add a corner; one near the first closes the polygon. */
+  #corner(pixel) {
+    if (this.#corners.length > 2) {
+      const [x, y] = this.viewport.toScreen(this.#corners[0]);
+      if (Math.hypot(x - pixel[0], y - pixel[1]) < REACH.pen) {
+        this.#close(true);
+        return;
+      }
+    }
+    this.#corners = [...this.#corners, this.viewport.toWorldRounded(pixel)];
+    this.plane.setDraft([...this.#corners, this.#corners[0]]);
+  }
+
+  #close(keep) {
+    if (keep && this.#corners.length > 2) this.store.addObstacle(this.#corners);
+    this.#corners = [];
+    this.plane.setDraft([]);
   }
 
   #pinch(id, pixel) {
@@ -133,7 +173,8 @@ class Gestures {
   }
 
   #finish(gesture, pixel) {
-    if (gesture.kind === "drag") this.store.settle();
+    if (gesture.kind === "drag" || gesture.kind === "obstacle") this.store.settle();
+    if (gesture.kind === "corner") this.#click(gesture, gesture.start);
     if (gesture.kind !== "marquee") return;
     const [x0, x1] = [gesture.start[0], pixel[0]].sort((a, b) => a - b);
     const [y0, y1] = [gesture.start[1], pixel[1]].sort((a, b) => a - b);
@@ -147,7 +188,9 @@ class Gestures {
 
   #click(gesture, pixel) {
     const { store } = this;
-    if (gesture.kind === "drag") {
+    if (gesture.kind === "corner") {
+      this.#corner(pixel);
+    } else if (gesture.kind === "drag") {
       const chosen = new Set(gesture.add ? store.selection : []);
       if (gesture.add && chosen.has(gesture.id)) chosen.delete(gesture.id);
       else chosen.add(gesture.id);
@@ -164,8 +207,10 @@ class Gestures {
     event.preventDefault();
     const id = this.#hit(event);
     this.#abandon(); // a long press arrives while the finger is still down
-    if (id === null) return;
     const { store } = this;
+    const held = id === null ? this.plane.obstacleAt(this.#pixel(event)) : null;
+    if (held && store.settings.mode === "explore") store.removeObstacle(held.id);
+    if (id === null) return;
     store.remove(store.selection.has(id) ? store.selection : [id]);
   }
 
@@ -180,7 +225,8 @@ class Gestures {
     this.#gesture = null;
     this.plane.setMarquee(null);
     this.plane.root.classList.remove("dragging");
-    if (gesture?.kind === "drag" && gesture.moved) this.store.settle();
+    const moves = gesture?.kind === "drag" || gesture?.kind === "obstacle";
+    if (moves && gesture.moved) this.store.settle();
   }
 
   #wheel(event) {

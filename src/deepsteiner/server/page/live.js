@@ -90,9 +90,9 @@ export class LiveSolver {
   }
 
   async #solveOnce(live) {
-    const { points } = this.store;
+    const { points, obstacles } = this.store;
     const method = this.options.method();
-    const asked = { points, ids: points.map(({ id }) => id), method, live };
+    const asked = { points, obstacles, ids: points.map(({ id }) => id), method, live };
     if (!points.length) {
       this.options.onResult({ ...asked, solution: null });
       return;
@@ -102,6 +102,7 @@ export class LiveSolver {
       method,
       options: this.options.settings(),
       start: this.#startFor(method, points),
+      ...this.options.beside?.(),
     };
     const began = performance.now();
     const guess = expected(method, points.length);
@@ -110,7 +111,8 @@ export class LiveSolver {
     const seconds = (performance.now() - began) / 1000;
     pace.set(method, { n: points.length, seconds });
     if (!this.active) return;
-    this.#last = { ...asked, seconds, solution: answer.solution, mstLength: answer.mst_length };
+    const { solution, mst_length: mstLength, network = null } = answer;
+    this.#last = { ...asked, seconds, solution, mstLength, network };
     this.options.onResult(this.#last);
   }
 
@@ -140,7 +142,8 @@ export class LiveSolver {
 
   /** The tree before, where it has the same points (moved or not) and the method can use it. */
   #startFor(method, points) {
-    const { ids = [], solution } = this.#last ?? {};
+    const { ids = [], solution, network } = this.#last ?? {};
+    if (network || solution?.bends?.length) return null;
     if (points.length <= START_ABOVE || !this.options.takesStart(method)) return null;
     const same = ids.length === points.length && points.every(({ id }, i) => id === ids[i]);
     return same ? { ...solution, info: {} } : null;
@@ -150,6 +153,6 @@ export class LiveSolver {
 /** The tree of a result as planes draw it. */
 export function treeOf(result) {
   if (!result?.solution) return null;
-  const { steiner_points: steiner, edges } = result.solution;
-  return { ids: result.ids, steiner, edges };
+  const { steiner_points: steiner, edges, bends = [] } = result.solution;
+  return { ids: result.ids, steiner: [...steiner, ...bends], edges };
 }

@@ -26,7 +26,7 @@ const FIXED_SIZES = { D1: 10, D2: 20, D3: 10 };
 
 const store = new Store();
 const viewport = new Viewport();
-const tools = { select: false, space: false };
+const tools = { select: false, space: false, obstacle: false };
 const planes = ["#plane-a", "#plane-b"].map((name) => new Plane($(name), store, viewport));
 const fit = () => viewport.fit(store.coordinates);
 let modes = {};
@@ -73,6 +73,11 @@ function attachView() {
   $("#tool-select").addEventListener("click", ({ currentTarget }) => {
     tools.select = !tools.select;
     currentTarget.setAttribute("aria-pressed", tools.select);
+  });
+  $("#tool-obstacle").addEventListener("click", ({ currentTarget }) => {
+    tools.obstacle = !tools.obstacle;
+    currentTarget.setAttribute("aria-pressed", tools.obstacle);
+    if (tools.obstacle) announce("Click the corners of an obstacle, then the first one, or Enter");
   });
   $("#undo").addEventListener("click", () => store.undo());
   $("#redo").addEventListener("click", () => store.redo());
@@ -154,13 +159,14 @@ function switchMode(name) {
 }
 
 async function openFragment(catalogue) {
-  const { mode, method, other, options, sample, points } = fromFragment(location.hash);
+  const { mode, method, other, options, sample, points, obstacles } = fromFragment(location.hash);
   const settings = { ...store.settings };
   if (catalogue.has(method)) Object.assign(settings, { method, options });
   if (catalogue.has(other)) settings.other = other;
   store.set(settings);
   if (points) replacePoints(points);
   else await loadSample(sample ?? OPENING);
+  for (const ring of obstacles ?? []) store.addObstacle(ring);
   store.forgetHistory();
   showMethods(catalogue);
   switchMode(mode in modes ? mode : "explore");

@@ -4,11 +4,11 @@
 
 import { put, setText, svg } from "./dom.js";
 import * as format from "./format.js";
-import { boundingBox, convexHull, relaysOnSegments, roundStep } from "./geometry.js";
+import { boundingBox, convexHull, isInside, relaysOnSegments, roundStep } from "./geometry.js";
 import { MovingTree } from "./motion.js";
 
 const LAYERS = [
-  "grid", "under", "ghost", "tree", "over", "relays",
+  "grid", "ranges", "obstacles", "draft", "under", "ghost", "tree", "over", "relays",
   "steiner-rim", "steiner", "terminal-rim", "terminal", "chosen", "hover",
 ];
 
@@ -18,6 +18,8 @@ export class Plane {
   #over = [];
   #ghost = [];
   #maxEdge = null;
+  #ranges = null;
+  #draft = [];
   #hovered = null;
   #cursor = null;
   #frame = 0;
@@ -56,6 +58,24 @@ export class Plane {
   setMaxEdge(limit) {
     this.#maxEdge = limit;
     this.redraw();
+  }
+
+  /** Draw the range of every relay of a network {relays, radius}, or of none. */
+  setRanges(network) {
+    this.#ranges = network;
+    this.redraw();
+  }
+
+  /** Corners of an obstacle that is being drawn. */
+  setDraft(corners) {
+    this.#draft = corners;
+    this.redraw();
+  }
+
+  /** The obstacle at a pixel, the last drawn first, or null. */
+  obstacleAt(pixel) {
+    const place = this.viewport.toWorld(pixel);
+    return this.store.obstacles.findLast(({ ring }) => isInside(place, ring)) ?? null;
   }
 
   setMarks({ under = [], over = [], ghost = [] } = {}) {
@@ -135,6 +155,7 @@ export class Plane {
     const size = this.#dotSize();
     const { layers } = this;
     this.#drawGrid();
+    this.#drawObstacles();
     this.#drawMarks(layers.under, this.#under);
     this.#drawMarks(layers.over, this.#over);
     put(layers.ghost, "d", this.#lines(this.#ghost));
@@ -187,6 +208,25 @@ export class Plane {
       path += `M${x.toFixed(1)} ${y.toFixed(1)}L${u.toFixed(1)} ${v.toFixed(1)}`;
     }
     return path;
+  }
+
+  #drawObstacles() {
+    const explored = this.store.settings.mode === "explore";
+    const outlines = explored ? this.store.obstacles.map(({ ring }) => ring) : [];
+    put(this.layers.obstacles, "d", outlines.map((ring) => `${this.#chain(ring)}Z`).join(""));
+    put(this.layers.draft, "d", this.#draft.length ? this.#chain(this.#draft) : "");
+    const { relays = [], radius = 0 } = this.#ranges ?? {};
+    const r = (radius * this.viewport.scale).toFixed(1);
+    const circle = (place) => {
+      const [x, y] = this.viewport.toScreen(place);
+      return `M${(x - r).toFixed(1)} ${y.toFixed(1)}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`;
+    };
+    put(this.layers.ranges, "d", relays.map(circle).join(""));
+  }
+
+  #chain(places) {
+    const pixels = places.map((place) => this.viewport.toScreen(place));
+    return `M${pixels.map(([x, y]) => `${x.toFixed(1)} ${y.toFixed(1)}`).join("L")}`;
   }
 
   #drawMarks(group, marks) {

@@ -5,7 +5,7 @@
 const MOST_POINTS = 1000;
 
 /** The fragment of the document, without "#"; null where there are too many points. */
-export function toFragment({ points, origin, settings }) {
+export function toFragment({ points, obstacles, origin, settings }) {
   const parts = [`mode=${settings.mode}`, `method=${settings.method}`];
   if (settings.mode === "compare") parts.push(`other=${settings.other}`);
   const options = new URLSearchParams(settings.options).toString();
@@ -13,10 +13,20 @@ export function toFragment({ points, origin, settings }) {
   if (origin) parts.push(`sample=${origin.name},${origin.n},${origin.seed}`);
   else if (points.length > MOST_POINTS) return null;
   else parts.push(`points=${points.map(({ x, y }) => `${x},${y}`).join(";")}`);
+  if (obstacles.length) parts.push(`obstacles=${obstacles.map(({ ring }) => pairsText(ring)).join("_")}`);
   return parts.join("&");
 }
 
-/** What a fragment says: {mode?, method?, other?, options, sample?, points?}, less any nonsense. */
+const pairsText = (places) => places.map(([x, y]) => `${x},${y}`).join(";");
+
+/** Pairs of numbers, or null where something else stands there. */
+function readPairs(text) {
+  const places = text.split(";").filter(Boolean).map((pair) => pair.split(",").map(Number));
+  const sound = places.every((pair) => pair.length === 2 && pair.every(Number.isFinite));
+  return sound ? places : null;
+}
+
+/** What a fragment says: {mode?, method?, points?, obstacles?, ...}, less any nonsense. */
 export function fromFragment(text) {
   const given = new URLSearchParams(text.replace(/^#/, ""));
   const result = { options: readOptions(given.get("options") ?? "") };
@@ -26,11 +36,11 @@ export function fromFragment(text) {
   const sample = /^(\w+),(\d+),(\d+)$/.exec(given.get("sample") ?? "");
   if (sample) result.sample = { name: sample[1], n: Number(sample[2]), seed: Number(sample[3]) };
   if (given.has("points")) {
-    const pairs = given.get("points").split(";").filter(Boolean);
-    const points = pairs.map((pair) => pair.split(",").map(Number));
-    const sound = points.every((pair) => pair.length === 2 && pair.every(Number.isFinite));
-    if (sound) result.points = points;
+    const points = readPairs(given.get("points"));
+    if (points) result.points = points;
   }
+  const rings = (given.get("obstacles") ?? "").split("_").filter(Boolean).map(readPairs);
+  if (rings.length && rings.every((ring) => ring?.length > 2)) result.obstacles = rings;
   return result;
 }
 

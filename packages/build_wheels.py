@@ -54,7 +54,8 @@ def build_kernels(target: Path) -> None:
         code = files.read(jit.kernel_folder(), name, stamp)
         if code is None:
             raise SystemExit(f"{kernel}({signature}) was compiled and cannot be kept")
-        found.append((kernel, signature, round(seconds[kernel, signature], 2), code))
+        took = round(seconds[kernel, signature], 2)
+        found.append((kernel, signature, took, jit.bare(code)))
     made_for["features"] = jit.FEATURES.get(jit.build_level(), ())
     prebuilt.write_file(target, made_for, sources.kernel_sources(), found)
     size = target.stat().st_size / 2**20

@@ -140,6 +140,65 @@ OTHER = {
         "    ds.solve(rng.random((12, 2)), method, candidates=kind)\n"
         "    ds.solve_many(rng.random((4, 9, 2)), method, candidates=kind)"
     ),
+    **{
+        f"{method} around {kind}": (
+            f"for n, count in ((1, 1), (3, 5), (12, 8), (30, 25), (150, 40)):\n"
+            f"  one = datasets.generate_map({kind!r}, n, obstacles=count, seed=n)\n"
+            f"  ds.solve(one.points, {method!r}, obstacles=one.obstacles, time_limit=5).validate()\n"
+            f"ds.solve(one.points, {method!r}, obstacles=one.obstacles, on_progress=stop_at(4))\n"
+            f"ds.solve(one.points[:20], {method!r}, obstacles=one.obstacles[:6], trace=True).plot()"
+        )
+        for method in ("mst", "local", "exact", "auto")
+        for kind in ("convex", "lakes", "blocks")
+    },
+    "around 3000": (
+        "one = datasets.generate_map('lakes', 3000, obstacles=300)\n"
+        "for effort in ('fast', 'default'):\n"
+        "  for limit in (0.3, 5.0):\n"
+        "    ds.solve(one.points, 'local', obstacles=one.obstacles, effort=effort, time_limit=limit)"
+    ),
+    "clearance and soft regions": (
+        "for n in (2, 8, 25):\n"
+        "  one = datasets.generate_map('convex', n, obstacles=6, cover=0.05, seed=n)\n"
+        "  ds.solve(one.points, obstacles=one.obstacles, clearance=0.001)\n"
+        "  soft = [(shape, 1.5 if k % 2 else None) for k, shape in enumerate(one.obstacles)]\n"
+        "  ds.solve(one.points, obstacles=soft, time_limit=5)"
+    ),
+    "existing": (
+        "for method in ('mst', 'local', 'exact', 'auto'):\n"
+        "  for n in (1, 4, 20, 60):\n"
+        "    ends = rng.random((n // 2 + 1, 2))\n"
+        "    lines = [[end.tolist(), (end + 0.1 * rng.random(2)).tolist()] for end in ends]\n"
+        "    for given in (lines, [(lines, 'optional')]):\n"
+        "      ds.solve(rng.random((n, 2)), method, existing=given, time_limit=5)"
+    ),
+    "junction cost": (
+        "for cost in (0.001, 0.05, 1.0):\n"
+        "  for n in (4, 25, 150): ds.solve(rng.random((n, 2)), 'local', junction_cost=cost)"
+    ),
+    "edits": (
+        "for n in (9, 80, 400):\n"
+        "  tree = ds.solve(rng.random((n, 2)))\n"
+        "  tree = tree.with_points(add=[[0.5, 0.5]], move={2: [0.1, 0.9]}, remove=[4])\n"
+        "  one = datasets.generate_map('lakes', n, obstacles=5, seed=n)\n"
+        "  tree = ds.solve(one.points, 'local', obstacles=one.obstacles)\n"
+        "  place = (one.points[3] + 1e-6).tolist()\n"
+        "  tree.with_points(move={3: place}).with_obstacles(one.obstacles[:3])"
+    ),
+    "relays": (
+        "for n, radius in ((1, 0.5), (2, 0.1), (20, 0.2), (60, 0.05)):\n"
+        "  for effort in ('fast', 'default', 'best'):\n"
+        "    ds.place_relays(rng.random((n, 2)), radius, effort=effort)\n"
+        "one = datasets.generate_map('blocks', 20, obstacles=9)\n"
+        "ds.place_relays(one.points, 0.15, obstacles=one.obstacles)\n"
+        "ds.solve(rng.random((30, 2))).with_max_edge(0.05)"
+    ),
+    "tiles": (
+        "from deepsteiner.fleet.tiles.solve import solve_tiles; import tempfile, os\n"
+        "for n in (700, 5000):\n"
+        "  path = os.path.join(tempfile.mkdtemp(), 'tree')\n"
+        "  solve_tiles(rng.random((n, 2)), path, 'local', tile=500)"
+    ),
     "dreyer insertion": (
         "for n in (9, 200): ds.solve(rng.random((n, 2)), 'dreyer', variant='insertion')\n"
         "ds.solve_many(rng.random((4, 9, 2)), 'dreyer', variant='insertion')"
@@ -211,6 +270,8 @@ COMMANDS = [
     ["solve", "many.jsonl", "-m", "neural", "--time-limit", "1"],
     ["solve", "points.csv", "--trace", "-O", "tree.json"],
     ["solve", "lonlat.geojson", "-O", "tree.geojson"],
+    ["solve", "lonlat.geojson", "--obstacles", "lakes.geojson", "-O", "tree.geojson"],
+    ["relays", "points.csv", "--radius", "0.05"],
     ["demo", "--quiet"],
     ["generate", "mixture", "--labels", "--count", "4", "-O", "labels.npz"],
 ]
@@ -228,6 +289,9 @@ def test_the_command_line(site: Path, tmp_path: Path, command: list[str]) -> Non
     (given / "many.jsonl").write_text("\n".join(lines))
     geometry = {"type": "MultiPoint", "coordinates": places}
     (given / "lonlat.geojson").write_text(json.dumps(geometry))
+    lake = [[8.21, 47.1], [8.26, 47.12], [8.24, 47.2], [8.21, 47.1]]
+    shape = {"type": "Polygon", "coordinates": [lake]}
+    (given / "lakes.geojson").write_text(json.dumps(shape))
     assert_no_miss(
         site, tmp_path / "cache", [sys.executable, "-m", "deepsteiner", *command], cwd=given
     )

@@ -102,6 +102,7 @@ def calls(method: str) -> Iterator[Call]:
         yield "candidates", partial(_candidates, rng.random((9, 2)))
         yield "relays", partial(_relays, rng.random((40, 2)))
         yield "edits", partial(_edits, rng.random((70, 2)))
+        yield "cells at a stop", partial(_cells_at_a_stop, rng.random((20, 2)))
 
 
 def _around(plain: Callable[..., Any], points: FloatArray, weight: float | None = None) -> None:
@@ -110,6 +111,20 @@ def _around(plain: Callable[..., Any], points: FloatArray, weight: float | None 
     shape = np.array([[0.3, 0.0], [0.7, 0.1], [0.5, 0.28]])
     triangles = [shape + np.array([0.0, height]) for height in np.linspace(-0.3, 0.9, 5)]
     plain(apart, obstacles=[(one, weight) for one in triangles], trace=True)
+
+
+def _cells_at_a_stop(points: FloatArray) -> None:
+    """Span points around an obstacle where a limit leaves no time, which needs many of them."""
+    try:
+        from shapely import box
+    except ImportError:
+        return
+    from .core.points import Frame
+    from .plane.plane import Plane
+    from .plane.routes import spanning_tree
+
+    plane = Plane.of([box(1.2, 0.0, 1.4, 1.0)], 0.0, Frame(np.zeros(2), 0))
+    spanning_tree(plane, points + [[1.0, 0.0]] * (points[:, :1] < 0.5), np.ones(1, np.int64))
 
 
 def _relays(points: FloatArray) -> None:

@@ -149,6 +149,56 @@ def test_a_users_function_can_call_a_kernel_and_its_parts() -> None:
     assert llvm.parse_bitcode(only(outer).library._get_module_for_linking().as_bitcode())
 
 
+@pytest.fixture
+def prebuilt(monkeypatch: pytest.MonkeyPatch):
+    """Return a function that gives a compiled kernel as a wheel would bring it."""
+    kept = {}
+
+    class Kept:
+        @staticmethod
+        def read(name, signature):
+            return kept.get((name, signature))
+
+    def from_wheel(made):
+        name = f"{MODULE}.{made.py_func.__qualname__}"
+        for args in made.overloads:
+            place = made._cache._place(args, jit.host_codegen())
+            stamp = jit.stamp_of(MODULE, jit.host_codegen())
+            code = files.read(*place, stamp)
+            kept[name, jit.spelled(args)] = jit.bare(code)
+            assert len(jit.bare(code)) < len(code)
+            (place[0] / place[1]).unlink()
+        return jit.njit(cache=True)(made.py_func)
+
+    monkeypatch.setattr(jit, "fitting_kernels", lambda: Kept)
+    return from_wheel
+
+
+@pytest.mark.parametrize("called_before", [False, True])
+def test_what_came_as_machine_code_alone_is_compiled_for_those_that_call_it(
+    called_before: bool, prebuilt
+) -> None:
+    """`Kernel._serves` and `KernelCache.load_overload`: the wheel has no intermediate code."""
+    first = kernel(lambda x: np.sqrt(x) + 1.0)
+    assert first(4.0) == 3.0
+    inner = prebuilt(first)
+    if called_before:
+        assert inner(4.0) == 3.0
+        assert jit.history[-1].state == "prebuilt"
+    outer = kernel(lambda x: 2.0 * called(x), called=inner)
+    assert outer(4.0) == 6.0
+    assert is_part(only(inner))
+
+    @numba.njit
+    def user(x):
+        return inner(x) + outer(x)
+
+    assert user(9.0) == 12.0
+    before = len(jit.history)
+    assert inner(16.0) == 5.0
+    assert all(one.state != "compiled" for one in jit.history[before:])
+
+
 def test_threads_that_call_different_kernels_do_not_disturb_each_other() -> None:
     """`Kernel.nested` counts under numba's lock: none of them becomes another's part."""
     from concurrent.futures import ThreadPoolExecutor

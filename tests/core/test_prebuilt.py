@@ -32,7 +32,7 @@ BUILD = (
     "    name = files.file_name(one.kernel, one.signature, jit.host(codegen))\n"
     "    stamp = jit.stamp_of(one.kernel.rpartition('.')[0], codegen)\n"
     "    code = files.read(jit.kernel_folder(), name, stamp)\n"
-    "    found.append((one.kernel, one.signature, one.seconds, code))\n"
+    "    found.append((one.kernel, one.signature, one.seconds, jit.bare(code)))\n"
     "target = {**jit.target(), 'features': jit.FEATURES.get(jit.build_level(), ())}\n"
     "path = prebuilt.FOLDER / 'test.kernels'\n"
     "prebuilt.write_file(path, target, sources.kernel_sources(), found)"

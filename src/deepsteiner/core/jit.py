@@ -53,7 +53,7 @@ try:
     from numba.core.compiler import CompileResult
     from numba.core.registry import cpu_target
 
-    from .compiled.parts import is_part, with_parts
+    from .compiled.parts import Kernel, is_part, with_parts
 
     KNOWN = True
     Library: Any = codegens.JITCodeLibrary
@@ -64,7 +64,7 @@ except (ImportError, AttributeError):  # a numba to come: its own cache serves
     Library = object
 
 # Of what `_reduced` gives, and of how kernels are put together; a change makes all kept useless.
-FORM = "2"
+FORM = "3"
 # The processors that prebuilt kernels are for, and the features that LLVM then uses: nearly every
 # machine since 2015 has the third level of x86-64. Elsewhere LLVM's baseline of the kind serves.
 LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}
@@ -86,7 +86,8 @@ class KernelCache:
 
     def load_overload(self, sig: Any, context: Any) -> CompileResult | None:
         """Return the compiled kernel for a signature; None where it must be compiled."""
-        for state in ("prebuilt", "cached"):
+        # Prebuilt kernels are bare: what is compiled cannot take them in.
+        for state in ("cached",) if Kernel.looked_up else ("prebuilt", "cached"):
             result = self._loaded(state, sig, context)
             if result is not None:
                 return result
@@ -214,8 +215,15 @@ def _rebuilt(payload: bytes, sig: Any, context: Any) -> CompileResult | None:
         known.difference_update(new)
         raise
     result.library.__class__ = LoadedLibrary
-    result.library.packed = packed
+    result.library.packed, result.library.is_bare = packed, not packed
     return cast(CompileResult, result)
+
+
+def bare(payload: bytes) -> bytes:
+    """Return a kept kernel without its intermediate code, which is half of it."""
+    (name, kind, (code, _)), *parts = pickle.loads(payload)
+    kept: bytes = dumps(((name, kind, (code, b"")), *parts))
+    return kept
 
 
 class LoadedLibrary(Library):  # type: ignore[misc]
@@ -224,7 +232,7 @@ class LoadedLibrary(Library):  # type: ignore[misc]
     Reading it takes three quarters of the time of loading a kernel, and nearly always for nothing.
     """
 
-    packed = b""
+    packed, is_bare = b"", False
 
     def _get_module_for_linking(self) -> Any:
         if self.packed:

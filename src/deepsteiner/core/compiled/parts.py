@@ -134,14 +134,27 @@ class PartCompiler(_Compiler):  # type: ignore[misc]
 class Kernel(_Dispatcher):  # type: ignore[misc]
     """A kernel for every signature that it is called with, by Python or by other kernels."""
 
-    nested = 0  # kernels that are being compiled, one as part of the other; numba's lock guards it
+    # Numba's lock guards both: kernels that are being compiled, one as part of the other, and calls
+    # that are being looked up for functions that are compiled, be they kernels or a user's.
+    nested = 0
+    looked_up = 0
+
+    def _serves(self, result: Any) -> bool:
+        """Return whether who wants a result can call it.
+
+        Python cannot call a part, and compiled functions cannot call what came as machine code
+        alone: they take in what they call.
+        """
+        if Kernel.looked_up and getattr(result.library, "is_bare", False):
+            return False
+        return bool(Kernel.nested) or not is_part(result)
 
     def compile(self, sig: Any) -> Any:
         """Return what stands for the kernel of some types, which is compiled unless it is there."""
         with global_compiler_lock:
             types_of = tuple(_argument_types(sig)[0])
             known = self.overloads.get(types_of)
-            if known is not None and is_part(known) and not Kernel.nested:
+            if known is not None and not self._serves(known):
                 del self.overloads[types_of]
             Kernel.nested += 1
             try:
@@ -159,9 +172,13 @@ class Kernel(_Dispatcher):  # type: ignore[misc]
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Return how another kernel calls this one with arguments of some types."""
         plain = [_without_value(one) for one in args]
-        return super().get_call_template(
-            plain, {name: _without_value(one) for name, one in kws.items()}
-        )
+        named = {name: _without_value(one) for name, one in kws.items()}
+        with global_compiler_lock:
+            Kernel.looked_up += 1
+            try:
+                return super().get_call_template(plain, named)
+            finally:
+                Kernel.looked_up -= 1
 
 
 def with_parts(make: Any, function: Any, options: dict[str, Any]) -> Any:

@@ -95,7 +95,7 @@ def new_sprouts(ground: Landscape, rows: int, room: int) -> Sprouts:
         own.equilateral = own.centre = own.place = ground.places[v]
         own.key = set_key(v)
         members[v] = v
-    trees = hashed(np.empty(1024, TREE), 0)
+    trees = hashed(np.empty(32, TREE), 0)
     return Sprouts(
         branches, members, trees, np.empty(count), np.empty(count + 2, VISIT), new_sketch()
     )

@@ -103,7 +103,7 @@ def new_twigs(site: Site, rows: int, room: int) -> Twigs:
         own.key = set_key(layout.node[v])
         members[v] = layout.node[v]
     return Twigs(
-        branches, members, np.empty(1024, CLOSED), np.zeros(4096, np.int64),
+        branches, members, np.empty(32, CLOSED), np.zeros(128, np.int64),
         np.empty(nodes), np.empty(nodes + 2, VISIT), new_sketch(),
     )  # fmt: skip
 

@@ -144,7 +144,8 @@ OTHER = {
         f"{method} around {kind}": (
             f"for n, count in ((1, 1), (3, 5), (12, 8), (30, 25), (150, 40)):\n"
             f"  one = datasets.generate_map({kind!r}, n, obstacles=count, seed=n)\n"
-            f"  ds.solve(one.points, {method!r}, obstacles=one.obstacles, time_limit=5).validate()\n"
+            f"  tree = ds.solve(one.points, {method!r}, obstacles=one.obstacles, time_limit=5)\n"
+            f"  tree.validate()\n"
             f"ds.solve(one.points, {method!r}, obstacles=one.obstacles, on_progress=stop_at(4))\n"
             f"ds.solve(one.points[:20], {method!r}, obstacles=one.obstacles[:6], trace=True).plot()"
         )
@@ -153,9 +154,8 @@ OTHER = {
     },
     "around 3000": (
         "one = datasets.generate_map('lakes', 3000, obstacles=300)\n"
-        "for effort in ('fast', 'default'):\n"
-        "  for limit in (0.3, 5.0):\n"
-        "    ds.solve(one.points, 'local', obstacles=one.obstacles, effort=effort, time_limit=limit)"
+        "for options in ({}, {'time_limit': 0.3}, {'time_limit': 5}, {'effort': 'fast'}):\n"
+        "  ds.solve(one.points, 'local', obstacles=one.obstacles, **options)"
     ),
     "clearance and soft regions": (
         "for n in (2, 8, 25):\n"

@@ -87,7 +87,8 @@ class KernelCache:
     def load_overload(self, sig: Any, context: Any) -> CompileResult | None:
         """Return the compiled kernel for a signature; None where it must be compiled."""
         # Prebuilt kernels are bare: what is compiled cannot take them in.
-        for state in ("cached",) if Kernel.looked_up else ("prebuilt", "cached"):
+        states: tuple[State, ...] = ("cached",) if Kernel.looked_up else ("prebuilt", "cached")
+        for state in states:
             result = self._loaded(state, sig, context)
             if result is not None:
                 return result

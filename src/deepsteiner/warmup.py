@@ -79,7 +79,7 @@ def calls(method: str) -> Iterator[Call]:
         for n in (2, 12, 30):
             yield f"{method} obstacles {n}", partial(_around, plain, rng.random((n, 2)))
     if "existing" in get_method(method, {}).info.supports:
-        for n in (1, 12, 30):
+        for n in (1, 12, 60):
             yield f"{method} existing {n}", partial(_joining, plain, rng.random((n, 2)))
     if method == "local":
         priced = partial(plain, rng.random((60, 2)), junction_cost=0.005)

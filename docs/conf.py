@@ -27,6 +27,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "site_pages",
     "site_parts",
+    "site_pictures",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_generated", "figures", "**/README.rst", "gallery/*.ipynb"]

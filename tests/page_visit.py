@@ -9,7 +9,8 @@ class Visit:
     """One visitor's page; `problems` collects what the browser complained about."""
 
     def __init__(self, browser, address: str, **settings) -> None:
-        self.context = browser.new_context(viewport={"width": 1280, "height": 800}, **settings)
+        settings = {"viewport": {"width": 1280, "height": 800}, **settings}
+        self.context = browser.new_context(**settings)
         self.page = self.context.new_page()
         self.page.set_default_timeout(20_000)
         self.address = address

@@ -23,6 +23,8 @@ SHOWN = [
     ("exact", "exact", {}),
 ]
 FLOOR = 1e-5
+# Where a label to the right of its mark would lie on another mark.
+LABEL_SHIFTS = {"local, fast": (-62, -3), "neural, fast": (9, -3)}
 
 
 def gap_against_time(shade: Palette, dataset: str = "uniform-100") -> Any:
@@ -51,7 +53,7 @@ def gap_against_time(shade: Palette, dataset: str = "uniform-100") -> Any:
         ax.annotate(
             said,
             (x, y),
-            xytext=(8, -12 if name == "neural, fast" else -3),
+            xytext=LABEL_SHIFTS.get(name, (8, -3)),
             textcoords="offset points",
             color=shade.ink,
             fontsize=9,

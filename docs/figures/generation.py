@@ -28,8 +28,8 @@ def lune(shade: Palette) -> Any:
             lines(ax, [u, v, w], [[0, 2], [1, 2]], shade.good, 1.6)
         dots(ax, [u, v], shade, hollow=True, size=8)
         dots(ax, [w], shade, size=8)
-        for where, name in ((u, "u"), (v, "v"), (w, "w")):
-            label(ax, where, name, shade)
+        for where, name, shift in ((u, "u", (-13, 4)), (v, "v", (6, 6)), (w, "w", (6, 6))):
+            label(ax, where, name, shade, shift=shift)
         ax.set_xlim(-0.35, 1.35)
         ax.set_ylim(-0.95, 1.15)
         title(ax, text, shade)
@@ -117,7 +117,7 @@ def projection(shade: Palette) -> Any:
                                (e, "e", (8, -4)), (f, "f", (8, -4))):  # fmt: skip
         label(ax, where, name, shade, shift=shift)
     label(ax, kept[len(kept) // 2], "what is left for the next\nSteiner point", shade,
-          shift=(-150, 30), color=shade.good, size=9)  # fmt: skip
+          shift=(-84, 32), color=shade.good, size=9)  # fmt: skip
     ax.autoscale_view()
     ax.margins(0.06)
     return figure

@@ -21,5 +21,5 @@ drawn = ax.scatter(
     *np.array(first["candidates"]).T, c=first["probabilities"], s=18, cmap="viridis_r", zorder=5
 )
 ax.plot(*first["chosen"], "o", markersize=14, markerfacecolor="none", markeredgecolor="#c2571a")
-ax.set_title(f"step 1 of {len(tree.info['trace'])}", loc="left")
+ax.set_title(f"step 1 of {len(tree.info['trace'])}", loc="right")
 figure.colorbar(drawn, ax=ax, label="probability")

@@ -17,6 +17,10 @@ seeds, splits and blocks are independent.
     lattice      the first n points of a square lattice, row by row; every instance is the same
 
 `generate_map` makes points with obstacles around them.
+
+>>> import deepsteiner as ds
+>>> ds.datasets.load("D1", count=3).points.shape
+(3, 10, 2)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every exception that deepsteiner raises of its own accord.
+"""Every exception that deepsteiner raises of its own accord::
 
     DeepSteinerError             the base of them all
     ├── InputError               (ValueError) what was given cannot be used

@@ -54,7 +54,15 @@ class Map:
     name: str
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return two FeatureCollections: "points" and "obstacles"."""
+        """Return two FeatureCollections: "points" and "obstacles".
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> made = ds.datasets.generate_map("blocks", 12, obstacles=9).to_geojson()
+        >>> len(made["points"]["features"]), len(made["obstacles"]["features"])
+        (12, 9)
+        """
         places = [_feature("Point", place.tolist()) for place in self.points]
         shapes = [
             _feature("Polygon", [ring.tolist() for ring in polygon]) for polygon in self.obstacles

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +20,8 @@ from deepsteiner.benchmark.runner import Bench, Task, run_tasks
 from deepsteiner.benchmark.specs import Instances, parse_dataset, parse_method
 from deepsteiner.benchmark.tables.plans import only, paper_plan, policy_spec
 from deepsteiner.core.errors import DeepSteinerError, FormatError, OptionError
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(autouse=True)
@@ -378,3 +382,19 @@ def test_the_plain_runner_needs_neither_typer_nor_rich_nor_highspy(tmp_path):
     done = subprocess.run(bad, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: unknown dataset 'D7'")
+
+
+def test_every_stored_row_is_of_a_commit_and_not_of_a_tree_with_changes():
+    folders = (
+        ROOT / "src" / "deepsteiner" / "benchmark" / "stored",
+        ROOT / "benchmarks" / "stored",
+    )
+    lines = [
+        line
+        for folder in folders
+        for path in folder.rglob("*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+    ]
+    rows = [row for row in map(json.loads, lines) if "commit" in row]
+    assert len(rows) > 500
+    assert [row for row in rows if not re.fullmatch("[0-9a-f]{7,40}", row["commit"])] == []

@@ -41,9 +41,17 @@ def test_the_first_example(tmp_path):
 
 def test_dask_example(tmp_path):
     pytest.importorskip("distributed", reason="the [dask] extra")
-    (block,) = (one for one in BLOCKS if "LocalCluster" in one)
-    done = run(block, tmp_path)
+    batch, _ = (one for one in BLOCKS if "LocalCluster" in one)
+    done = run(batch, tmp_path)
     assert done.stdout == "2000 {'optimal'}\n", done.stderr
+
+
+@pytest.mark.heavy
+def test_dask_example_with_a_file(tmp_path):
+    pytest.importorskip("distributed", reason="the [dask] extra")
+    _, stream = (one for one in BLOCKS if "LocalCluster" in one)
+    done = run(stream, tmp_path)
+    assert done.stdout == "10000 {'optimal'}\n", done.stderr
 
 
 @pytest.mark.heavy

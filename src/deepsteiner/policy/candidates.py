@@ -40,7 +40,14 @@ class Candidates:
     unasked: bool = False
 
     def take(self, rows: Tensor) -> Candidates:
-        """Return the candidates of the given rows."""
+        """Return the candidates of the given rows.
+
+        Examples
+        --------
+        >>> found = Candidates(torch.rand(3, 4, 2), torch.ones(3, 4) > 0, torch.full((3, 4, 2), -1))
+        >>> found.take(torch.tensor([0, 2])).mask.shape
+        torch.Size([2, 4])
+        """
         return replace(self, points=self.points[rows], mask=self.mask[rows], ends=self.ends[rows])
 
 
@@ -85,13 +92,38 @@ class CandidateSet(ABC):
 
     @abstractmethod
     def number(self, size: int, spec: CandidateSpec) -> int:
-        """Return how many candidates `size` points have, at most."""
+        """Return how many candidates `size` points have, at most.
+
+        Examples
+        --------
+        >>> CANDIDATE_SETS["grid"]().number(10, CandidateSpec("grid", grid=5))
+        25
+        """
 
     @abstractmethod
     def __call__(
         self, points: Tensor, count: Tensor, edges: Tensor, spec: CandidateSpec
     ) -> Candidates:
-        """Return the candidates of every row; the arguments are those of `candidates`."""
+        """Return the candidates of every row.
+
+        Parameters
+        ----------
+        points
+            (B, M, 2): terminals, then Steiner points; the first `count` of each row are real.
+        count
+            (B,) numbers of points.
+        edges
+            (B, M - 1, 2) edges of the spanning trees.
+        spec
+            The table `[candidates]` of the configuration.
+
+        Examples
+        --------
+        >>> pair, edge = torch.eye(2, dtype=torch.float64)[None], torch.tensor([[[0, 1]]])
+        >>> spec = CandidateSpec(k_star=1)
+        >>> CANDIDATE_SETS["mst"]()(pair, torch.tensor([2]), edge, spec).points.shape
+        torch.Size([1, 2, 2])
+        """
 
 
 class Arcs(CandidateSet):

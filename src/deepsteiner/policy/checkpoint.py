@@ -22,10 +22,16 @@ from ..core.models import CARD, DESCRIPTIONS, ModelFiles, read_model
 from ..io.atomic import atomic_write
 from ..io.model_folders import check_tensors, read_description, read_tensors, write_model
 from .cards import hub_card
+from .kit.registries import CANDIDATE_SETS, DECODERS, NETWORKS, Registry
 from .network import Network, build_network
 from .settings import CandidateSpec, NetworkConfig
 
 Section = TypeVar("Section", NetworkConfig, CandidateSpec)
+# What a section names that somebody may have registered.
+PARTS: dict[type, dict[str, Registry]] = {
+    NetworkConfig: {"kind": NETWORKS, "decoder": DECODERS},
+    CandidateSpec: {"kind": CANDIDATE_SETS},
+}
 
 
 def save(
@@ -161,4 +167,8 @@ def _section(kind: type[Section], meta: Mapping[str, Any], name: str, files: Mod
     try:
         return kind(**values)
     except InputError as error:
-        raise FormatError(f"{path}: {error}") from None
+        own = any(
+            values.get(key, next(iter(part))) not in part for key, part in PARTS[kind].items()
+        )
+        hint = "; a part of your own must be registered first: import its file" if own else ""
+        raise FormatError(f"{path}: {error}{hint}") from None

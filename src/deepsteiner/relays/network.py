@@ -67,34 +67,76 @@ class RelayNetwork:
 
     @property
     def terminals(self) -> FloatArray:
-        """The points, bit for bit, (n, 2)."""
+        """The points, bit for bit, (n, 2).
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.place_relays([[0, 0], [10, 0]], radius=3).terminals.tolist()
+        [[0.0, 0.0], [10.0, 0.0]]
+        """
         return self.solution.terminals
 
     @property
     def relays(self) -> FloatArray:
-        """Where the relays stand, (m, 2)."""
+        """Where the relays stand, (m, 2).
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.place_relays([[0, 0], [10, 0]], radius=5).relays.tolist()
+        [[5.0, 0.0]]
+        """
         return self.solution.steiner_points
 
     @property
     def edges(self) -> IntArray:
-        """The hops as pairs of nodes, (n + m - 1, 2): terminals first, then relays."""
+        """The hops as pairs of nodes, (n + m - 1, 2): terminals first, then relays.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> sorted(map(sorted, ds.place_relays([[0, 0], [10, 0]], radius=5).edges.tolist()))
+        [[0, 2], [1, 2]]
+        """
         return self.solution.edges
 
     @property
     def count(self) -> int:
-        """The number of relays."""
+        """The number of relays.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.place_relays([[0, 0], [10, 0]], radius=3).count
+        3
+        """
         return len(self.relays)
 
     @property
     def gap(self) -> float:
-        """(count - lower_bound) / lower_bound; 0 where none are needed and none are there."""
+        """(count - lower_bound) / lower_bound; 0 where none are needed and none are there.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.place_relays([[0, 0], [10, 0]], radius=3).gap
+        0.0
+        """
         if self.lower_bound == 0:
             return math.inf if self.count else 0.0
         return (self.count - self.lower_bound) / self.lower_bound
 
     @cached_property
     def hops(self) -> FloatArray:
-        """The length of every hop."""
+        """The length of every hop.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> ds.place_relays([[0, 0], [10, 0]], radius=3).hops.tolist()
+        [2.5, 2.5, 2.5, 2.5]
+        """
         return self.solution.edge_lengths()
 
     def validate(self) -> RelayNetwork:
@@ -109,6 +151,13 @@ class RelayNetwork:
         ------
         TreeError
             With one sentence that says what is wrong.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> network = ds.place_relays([[0, 0], [10, 0]], radius=3)
+        >>> network.validate() is network
+        True
         """
         self.solution.validate()
         share = HOP_TOLERANCE if self.solution.crs is None else GEOGRAPHIC_TOLERANCE
@@ -124,7 +173,15 @@ class RelayNetwork:
         return self
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain Python values that `json` can write."""
+        """Return everything as plain Python values that `json` can write.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> said = ds.place_relays([[0, 0], [10, 0]], radius=3).to_dict()
+        >>> said["relays"], said["relay_bound"], said["relay_status"]
+        (3, 3, 'optimal')
+        """
         return {
             **self.solution.to_dict(),
             "radius": self.radius,
@@ -134,11 +191,27 @@ class RelayNetwork:
         }
 
     def to_geojson(self) -> dict[str, Any]:
-        """Return a GeoJSON FeatureCollection of terminals, relays, hops and obstacles."""
+        """Return a GeoJSON FeatureCollection of terminals, relays, hops and obstacles.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> network = ds.place_relays([[0, 0], [10, 0]], radius=3)
+        >>> len(network.to_geojson()["features"])  # two terminals, three relays, four hops
+        9
+        """
         return self.solution.to_geojson()
 
     def plot(self, ax: Axes | None = None, *, circles: bool = True) -> Axes:
-        """Draw the network with matplotlib, with the range of every relay, and return the axes."""
+        """Draw the network with matplotlib, with the range of every relay, and return the axes.
+
+        Examples
+        --------
+        >>> import deepsteiner as ds
+        >>> network = ds.place_relays([[0, 0], [10, 0]], radius=3)
+        >>> network.plot().get_title(loc="left")
+        '3 fewest relays, radius 3'
+        """
         from ..viz.plot import plot_solution
         from ..viz.scene import EDGE_COLOUR, INK
 
@@ -175,6 +248,17 @@ class RelayNetwork:
         format
             "json", "geojson" and "csv" can be read back by `Solution.load`; "svg", "png" and "pdf"
             are pictures. Without it the suffix of the path decides.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import deepsteiner as ds
+        >>> network = ds.place_relays([[0, 0], [10, 0]], radius=3)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     network.save(f"{folder}/network.svg")
+        ...     network.save(f"{folder}/network.json")
+        ...     ds.Solution.load(f"{folder}/network.json").length
+        10.0
         """
         from ..io.solution_files import write_picture
         from ..viz.plot import figure_of

@@ -64,7 +64,7 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 
 def markdown(tables: Sequence[Table], preface: Sequence[str], *, marked: bool) -> str:
     """Return the tables as a Markdown document."""
-    parts = ["# Results", MADE_BY, *preface]
+    parts = ["# The paper's tables, beside ours", MADE_BY, *preface]
     parts += [_markdown_table(table, marked) for table in tables]
     return "\n\n".join(parts) + "\n"
 

@@ -43,7 +43,13 @@ class Criterion(ABC):
     baseline: ClassVar[str | None] = None
 
     def most_steps(self, size: int) -> int:
-        """Return after how many steps all instances of at most `size` points have stopped."""
+        """Return after how many steps all instances of at most `size` points have stopped.
+
+        Examples
+        --------
+        >>> FirstIncrement().most_steps(10)
+        8
+        """
         return size - 2
 
     @abstractmethod
@@ -52,6 +58,12 @@ class Criterion(ABC):
 
         `before` and `after` (B,) are the lengths of the trees without and with the new point;
         `longer` (B,) marks where the second is longer by more than rounding.
+
+        Examples
+        --------
+        >>> before, after = torch.tensor([2.0, 2.0]), torch.tensor([1.9, 2.1])
+        >>> FirstIncrement().goes_on(before, after, after > before).tolist()
+        [True, False]
         """
 
 

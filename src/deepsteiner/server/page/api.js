@@ -33,7 +33,7 @@ async function sentence(answer) {
   } catch {
     // Not JSON: the status line has to do.
   }
-  return `The server refused (${answer.status} ${answer.statusText}).`;
+  return `The server refused (${answer.status} ${answer.statusText}). Try again; its terminal may say more.`;
 }
 
 const json = (value) => ({
@@ -96,7 +96,7 @@ async function followStream(job, onProgress, control, state) {
     else if (event === "solution") return data;
     else if (event === "error") throw new ApiError(data.error);
   }
-  throw new ApiError("The server ended the solve without an answer.");
+  throw new ApiError("The server ended the solve without an answer. Try again; its terminal may say more.");
 }
 
 /** Server-sent events of a stream, parsed. */

@@ -9,20 +9,26 @@ import * as format from "./format.js";
  * `shown()` gives the {solution, maxEdge} on the screen.
  */
 export function attachFiles(take, shown) {
+  const dialog = $("#read-dialog");
+  const fault = $("#read-fault");
   const read = async (body, name) => {
+    fault.textContent = "";
     try {
       const { points, note } = await api.read(body, name);
       take(points);
       toast(note || `${format.plural(points.length, "point")} from ${name}`);
-      $("#read-dialog").close();
+      dialog.close();
     } catch (error) {
-      toast(error.message, "error");
+      // An open dialog covers everything else, for eyes and for screen readers.
+      if (dialog.open) fault.textContent = error.message;
+      else toast(error.message, "error");
     }
   };
   const readFile = (file) => read(file, file.name);
   attachPaste(read);
   attachDrop(readFile);
-  $("#read").addEventListener("click", () => $("#read-dialog").showModal());
+  $("#read").addEventListener("click", () => dialog.showModal());
+  dialog.addEventListener("close", () => (fault.textContent = ""));
   $("#read-go").addEventListener("click", () => {
     const text = $("#read-text").value;
     read(text, nameFor(text));

@@ -122,3 +122,10 @@ export function isInside([x, y], ring) {
   });
   return inside;
 }
+
+/** Places as a polygon that does not cross itself: in the order of their directions from the middle. */
+export function aroundCentre(places) {
+  const middle = [0, 1].map((k) => places.reduce((sum, place) => sum + place[k], 0) / places.length);
+  const turn = ([x, y]) => Math.atan2(y - middle[1], x - middle[0]);
+  return [...places].sort((a, b) => turn(a) - turn(b));
+}

@@ -58,6 +58,8 @@ export function attachPointKeys(plane) {
     if (event.key in ARROWS) moveCursor(plane, ARROWS[event.key], event.shiftKey ? LEAP : STEP);
     else if (event.key === "n" || event.key === "p") walk(plane, event.key === "n" ? 1 : -1);
     else if (event.key === "a") addBeside(plane);
+    else if (event.key === "o") encloseSelected(plane.store);
+    else if (event.key === "O") removeLastObstacle(plane.store);
     else if (event.key === " " || event.key === "Enter") toggle(store, plane.cursor);
     else if (event.key === "Delete" || event.key === "Backspace") removeAt(plane);
     else return;
@@ -100,6 +102,24 @@ function addBeside(plane) {
   const aside = store.points.length ? LEAP : 0;
   plane.setCursor(store.add(...viewport.toWorldRounded([x + aside, y])));
   announce(`Added; ${format.plural(store.points.length, "point")}`);
+}
+
+/** What drawing is for the mouse: the selected points become corners. */
+function encloseSelected(store) {
+  if (store.settings.mode !== "explore") {
+    announce("Obstacles are for the mode Explore");
+  } else if (store.selection.size < 3) {
+    announce("Select three points or more with Space; O then makes an obstacle of them");
+  } else {
+    store.enclose(store.selection);
+    announce(`Obstacle added; ${format.plural(store.points.length, "point")} left`);
+  }
+}
+
+function removeLastObstacle(store) {
+  const last = store.obstacles.at(-1);
+  if (last) store.removeObstacle(last.id);
+  announce(last ? "Obstacle removed" : "There is no obstacle");
 }
 
 function toggle(store, id) {

@@ -18,6 +18,7 @@ import { fromFragment, toFragment } from "./share.js";
 import { Store } from "./state.js";
 import { Steps } from "./steps.js";
 import { ProgressStrip } from "./strip.js";
+import { Tour } from "./tour.js";
 import { Viewport } from "./viewport.js";
 
 // What a first visit shows: small enough to fly, large enough to look at.
@@ -51,11 +52,22 @@ async function boot() {
   attachView();
   attachControls(catalogue);
   attachFiles((points) => replacePoints(points), () => modes.explore.shown);
+  const sent = Boolean(location.hash);
   await openFragment(catalogue);
   addEventListener("hashchange", () => openFragment(catalogue));
   // For the browser's console, and for tests.
   window.playground = { store, viewport, planes, modes };
   document.body.dataset.ready = "yes";
+  attachTour(sent);
+}
+
+function attachTour(sent) {
+  const tour = new Tour();
+  $("#tour-again").addEventListener("click", () => {
+    $("#help-dialog").close();
+    tour.restart();
+  });
+  if (!sent) tour.offer();
 }
 
 function attachView() {

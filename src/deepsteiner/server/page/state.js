@@ -2,6 +2,8 @@
 //
 // Arrays of points are never changed in place, so a history entry is just a reference.
 
+import { aroundCentre } from "./geometry.js";
+
 const HISTORY_LIMIT = 200;
 
 /** Fires "points" (detail: {live}), "selection" and "settings". */
@@ -73,6 +75,17 @@ export class Store extends EventTarget {
   removeObstacle(gone) {
     this.obstacles = this.obstacles.filter(({ id }) => id !== gone);
     this.settle();
+  }
+
+  /** Turn points into the corners of an obstacle, in one step of the history. */
+  enclose(ids) {
+    const gone = new Set(ids);
+    const corners = this.points.filter(({ id }) => gone.has(id)).map(({ x, y }) => [x, y]);
+    this.points = this.points.filter(({ id }) => !gone.has(id));
+    this.obstacles = [...this.obstacles, { id: this.#nextId++, ring: aroundCentre(corners) }];
+    this.selection = new Set();
+    this.settle();
+    this.#fire("selection");
   }
 
   /** Put an obstacle elsewhere for now. A gesture ends with `settle`. */

@@ -17,6 +17,7 @@ from deepsteiner.fst.enumerate.complete.arc_kernels import Arc  # noqa: E402
 from deepsteiner.fst.enumerate.corners import block_kernels as blocks  # noqa: E402
 from deepsteiner.fst.enumerate.corners import growth_kernels as growth  # noqa: E402
 from deepsteiner.fst.enumerate.corners import landscape_kernels as landscape  # noqa: E402
+from deepsteiner.fst.enumerate.corners import march_kernels as marching  # noqa: E402
 from deepsteiner.fst.enumerate.corners.generate import _Growth, generate  # noqa: E402
 from deepsteiner.fst.enumerate.corners.growth_kernels import straight_edges  # noqa: E402
 from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E402
@@ -280,3 +281,38 @@ def test_directions_are_those_of_the_drawn_trees():
             assert t <= plane.corners.free[corner] + 1e-6
             seen_corners += 1
     assert seen_corners > 10
+
+
+def test_blocks_are_the_walls_of_each_obstacle_and_their_boxes():
+    plane, _, _ = setting(4)
+    found = blocks.in_blocks(plane.walls)
+    assert len(found.low) == len(plane)
+    for k, polygon in enumerate(plane.polygons):
+        own = slice(found.first[k], found.first[k + 1])
+        assert set(plane.walls.owner[own].tolist()) == {k}
+        box = (found.low[k].real, found.low[k].imag, found.high[k].real, found.high[k].imag)
+        assert box == pytest.approx(polygon.bounds, abs=1e-15)
+    assert found.first[-1] == len(plane.walls.tail)
+
+
+def test_a_sketch_is_the_branch_as_drawn_and_its_longest_edges():
+    """Places by the branch's own circles; the longest edge of a path by walking it."""
+    _, ground, seen = setting(1, 6, 2)
+    grown = _Growth(ground, None)
+    grown.run(seen)
+    branches = grown.sprouts.branches
+    sketch = marching.new_sketch()
+    for row in range(grown.first[4], min(grown.first[4] + 20, grown.first[5])):
+        count = marching.sketch_branch(ground, branches, row, branches[row]["a"], sketch)
+        assert count == 2 * branches[row]["size"] - 1
+        spots = sketch.spots[:count]
+        for v in range(count):
+            own = branches[spots[v]["branch"]]
+            if own["size"] == 1:
+                assert spots[v]["place"] == ground.places[spots[v]["branch"]]
+            path, edges = v, []
+            while path > 0:
+                above = spots[path]["parent"]
+                edges.append(abs(spots[path]["place"] - spots[above]["place"]))
+                path = above
+            assert sketch.longest[v, 0] == pytest.approx(max(edges, default=0.0), abs=1e-12)

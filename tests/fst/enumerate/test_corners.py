@@ -14,12 +14,14 @@ shapely = pytest.importorskip("shapely")
 
 from deepsteiner.core.points import Frame  # noqa: E402
 from deepsteiner.fst.enumerate.complete.arc_kernels import Arc  # noqa: E402
+from deepsteiner.fst.enumerate.corners import block_kernels as blocks  # noqa: E402
 from deepsteiner.fst.enumerate.corners import growth_kernels as growth  # noqa: E402
 from deepsteiner.fst.enumerate.corners import landscape_kernels as landscape  # noqa: E402
 from deepsteiner.fst.enumerate.corners import march_kernels as marching  # noqa: E402
 from deepsteiner.fst.enumerate.corners.generate import _Growth, generate  # noqa: E402
 from deepsteiner.fst.enumerate.corners.growth_kernels import straight_edges  # noqa: E402
 from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E402
+from deepsteiner.plane import sight_kernels as sight  # noqa: E402
 from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
 from deepsteiner.run.method import Run  # noqa: E402
 from deepsteiner.run.monitor import Monitor  # noqa: E402
@@ -165,7 +167,7 @@ def test_clearance_is_the_distance_to_the_walls():
     for x, y in np.random.default_rng(0).uniform(-1, 1, (200, 2)):
         spot = shapely.Point(x, y)
         distance = whole.boundary.distance(spot) * (-1 if whole.contains(spot) else 1)
-        got = marching.clearance(ground.walls, complex(x, y))
+        got = blocks.clearance(ground.blocks, complex(x, y))
         assert got == pytest.approx(distance, abs=1e-12)
 
 
@@ -174,7 +176,7 @@ def test_deepest_is_never_deeper_than_the_truth():
     plane, ground, _ = setting(5)
     whole = shapely.MultiPolygon(plane.polygons)
     for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (300, 4)):
-        depth = marching.deepest(ground.walls, complex(a, b), complex(c - a, d - b))
+        depth = blocks.deepest(ground.blocks, complex(a, b), complex(c - a, d - b))
         line = shapely.LineString([(a, b), (c, d)])
         inside = line.intersection(whole)
         if inside.is_empty:
@@ -217,3 +219,100 @@ def test_links_and_arcs_that_can_meet(seed):
         signs = np.sign(np.angle(apart))
         if np.abs(np.angle(apart)).min() > 1e-6 and abs(signs.sum()) == signs.size:
             assert not growth.can_meet(branches[one], branches[two])
+
+
+@pytest.mark.parametrize("by_place", [True, False])
+def test_no_partner_is_missed(by_place):
+    """Spans hold all partners within reach, or all that can be left in fitting directions."""
+    _, ground, seen = setting(1, 6, 2)
+    grown = _Growth(ground, None)
+    grown.run(seen)
+    branches, first = grown.sprouts.branches, grown.first
+    reach = 0.3
+    ends = np.zeros(4, np.int64)
+    tried = 0
+    for size in range(2, min(6, len(first) - 1)):
+        partners = growth.partners_of(branches, first[size], first[size + 1], by_place)
+        for one in branches[first[2] : first[4]]:
+            growth.spans(one, partners, by_place, reach, ends)
+            inside = {int(v) for k in (0, 2) for v in partners.rows[ends[k] : ends[k + 1]]}
+            for other in range(first[size], first[size + 1]):
+                two = branches[other]
+                if by_place:
+                    far = abs(two["place"].real - one["place"].real)
+                    fits = far <= one["spread"] + two["spread"] + reach
+                else:
+                    fits = growth.can_meet(one, two)
+                tried += fits
+                assert not fits or other in inside
+    assert tried > 100
+
+
+def test_a_free_edge_is_free_of_every_obstacle():
+    """The boxes change nothing: also for edges that graze corners and run along walls."""
+    plane, ground, _ = setting(4)
+    random = np.random.default_rng(0)
+    ends = np.concatenate((random.uniform(-1, 1, (80, 2)), plane.corners.places))
+    places = as_complex(ends)
+    for p, q in itertools.combinations(places, 2):
+        assert blocks.is_free(ground.blocks, p, q) == sight.sees(plane.walls, p, q)
+
+
+def test_directions_are_those_of_the_drawn_trees():
+    """Against the angle between the wall and the edge, by arccosine."""
+    plane, ground, seen = setting(0, 4, 1)
+    trees = generate(ground, seen)
+    directions = iter(trees.directions(ground).tolist())
+    corners = {tuple(place): k for k, place in enumerate(plane.corners.places.tolist())}
+    seen_corners = 0
+    for leaves, steiner, edges in zip(trees.leaves, trees.steiner, trees.edges, strict=True):
+        nodes = np.concatenate((as_pairs(ground.places[leaves]), steiner))
+        for k in range(len(leaves)):
+            (edge,) = edges[(edges == k).any(axis=1)]
+            way = nodes[edge.sum() - k] - nodes[k]
+            t = next(directions)
+            corner = corners.get(tuple(nodes[k].tolist()))
+            if corner is None:
+                continue
+            side = plane.corners.side[corner]
+            cosine = (way @ [np.cos(side), np.sin(side)]) / np.hypot(*way)
+            apart = np.arccos(np.clip(cosine, -1.0, 1.0))
+            assert min(abs(t - apart), abs(2 * np.pi - t - apart)) < 1e-6
+            assert t <= plane.corners.free[corner] + 1e-6
+            seen_corners += 1
+    assert seen_corners > 10
+
+
+def test_blocks_are_the_walls_of_each_obstacle_and_their_boxes():
+    plane, _, _ = setting(4)
+    found = blocks.in_blocks(plane.walls)
+    assert len(found.low) == len(plane)
+    for k, polygon in enumerate(plane.polygons):
+        own = slice(found.first[k], found.first[k + 1])
+        assert set(plane.walls.owner[own].tolist()) == {k}
+        box = (found.low[k].real, found.low[k].imag, found.high[k].real, found.high[k].imag)
+        assert box == pytest.approx(polygon.bounds, abs=1e-15)
+    assert found.first[-1] == len(plane.walls.tail)
+
+
+def test_a_sketch_is_the_branch_as_drawn_and_its_longest_edges():
+    """Places by the branch's own circles; the longest edge of a path by walking it."""
+    _, ground, seen = setting(1, 6, 2)
+    grown = _Growth(ground, None)
+    grown.run(seen)
+    branches = grown.sprouts.branches
+    sketch = marching.new_sketch()
+    for row in range(grown.first[4], min(grown.first[4] + 20, grown.first[5])):
+        count = marching.sketch_branch(ground, branches, row, branches[row]["a"], sketch)
+        assert count == 2 * branches[row]["size"] - 1
+        spots = sketch.spots[:count]
+        for v in range(count):
+            own = branches[spots[v]["branch"]]
+            if own["size"] == 1:
+                assert spots[v]["place"] == ground.places[spots[v]["branch"]]
+            path, edges = v, []
+            while path > 0:
+                above = spots[path]["parent"]
+                edges.append(abs(spots[path]["place"] - spots[above]["place"]))
+                path = above
+            assert sketch.longest[v, 0] == pytest.approx(max(edges, default=0.0), abs=1e-12)

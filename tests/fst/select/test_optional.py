@@ -12,7 +12,9 @@ from deepsteiner.core.trees import offsets
 from deepsteiner.fst.select.exact.prune_kernels import incidence
 from deepsteiner.fst.select.hypergraph import Hypergraph, Rows
 from deepsteiner.fst.select.optional import optional_kernels as optional
+from deepsteiner.fst.select.optional import turn_kernels as turning
 from deepsteiner.fst.select.optional.concatenation import concatenate
+from deepsteiner.fst.select.optional.first_rows import first_rows
 
 
 def random_list(seed: int, size: int = 8, terminals: int = 4):
@@ -117,5 +119,71 @@ def test_optional_nodes_of_one_tree_are_peeled_off():
     leaves = [[0, 1], [0, 2], [2, 3], [3, 1], [1, 4], [4, 5]]
     graph = Hypergraph(6, offsets([2] * 6), np.array(leaves).ravel(), np.ones(6))
     alive = np.ones(6, np.bool_)
-    optional.peel(graph, alive, 2)
+    turning.peel(graph, alive, 2, turning.no_turns(12, 6))
     assert alive.tolist() == [True, True, True, True, False, False]
+
+
+def test_trees_that_share_two_nodes_do_not_continue_each_other():
+    leaves = [np.array([0, 2, 3]), np.array([2, 3]), np.array([0, 1])]
+    start = offsets([len(one) for one in leaves])
+    graph = Hypergraph(4, start, np.concatenate(leaves), np.ones(3))
+    alive = np.ones(3, np.bool_)
+    turning.peel(graph, alive, 2, turning.no_turns(7, 4))
+    assert alive.tolist() == [False, False, True]
+
+
+def may_meet(free: float, directions: list[float]) -> bool:
+    """The rule itself: two edges a half turn apart, or three by thirds, on the free side."""
+    gaps = np.diff(np.sort(directions))
+    least = np.pi if len(directions) == 2 else 2 * np.pi / 3
+    return len(directions) in (2, 3) and bool((gaps >= least).all())
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rows_of_turns_allow_what_may_meet_and_hardly_more(seed):
+    """Edges from terminals to one corner, the last node, in random directions: all choices."""
+    random = np.random.default_rng(seed)
+    free = random.uniform(1.02, 1.98) * np.pi
+    count = 6
+    t = np.append(random.uniform(0.0, free, count - 2), random.uniform(0.0, 0.3, 2))
+    t[-1] = free - t[-1]
+    graph = Hypergraph(
+        count + 1, offsets([2] * count), np.c_[np.full(count, count), np.arange(count)].ravel(),
+        np.ones(count),
+    )  # fmt: skip
+    direction = np.c_[t, np.full(count, np.nan)].ravel()
+    turns = turning.Turns(direction, np.append(np.full(count, 2 * np.pi), free))
+    column = np.append(np.full(count, -1), count)
+    rows, _ = first_rows(graph, column, turns)
+    owner = np.repeat(np.arange(len(rows.lower)), np.diff(rows.start))
+    at_corner = np.bincount(owner, rows.columns == count, len(rows.lower)) > 0
+    free_rows = np.bincount(owner, np.isin(rows.columns, np.arange(count)), len(rows.lower)) > 1
+    turn_only = (at_corner | free_rows) & (np.arange(len(rows.lower)) > 0)
+    alive = np.ones(count, np.bool_)
+    turning.peel(graph, alive, count, turns)
+    for chosen in itertools.product((0, 1), repeat=count):
+        point = np.append(chosen, float(any(chosen)))
+        value = np.bincount(owner, point[rows.columns] * rows.values, len(rows.lower))
+        holds = (value >= rows.lower - 1e-9) & (value <= rows.upper + 1e-9)
+        picked = np.flatnonzero(chosen)
+        if may_meet(free, t[picked].tolist()):
+            assert holds[turn_only].all()
+            assert alive[picked].all()
+        elif len(picked) == 2 and min(t[picked].min(), (free - t[picked]).min()) < 2 * np.pi / 3:
+            assert not holds[turn_only].all()
+    for f in np.flatnonzero(~alive).tolist():
+        others = itertools.chain.from_iterable(
+            itertools.combinations(set(range(count)) - {f}, many) for many in (1, 2)
+        )
+        assert not any(may_meet(free, t[[f, *more]].tolist()) for more in others)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_ceiling_changes_nothing_below_it(seed):
+    given = random_list(seed, 7)
+    free = concatenate(*given)
+    for ceiling in (free.length, 1.02 * free.length):
+        choice = concatenate(*given, ceiling=ceiling)
+        assert choice.length == pytest.approx(free.length, abs=1e-9)
+    below = concatenate(*given, ceiling=0.9 * free.length)
+    assert below.lower_bound >= 0.9 * free.length

@@ -139,8 +139,8 @@ class Proof:
             if choice.length <= ceiling:
                 break
         if not len(choice.picked):
-            # Nothing is shorter than the best tree.
-            return self.bound >= self.best.length * (1.0 - CLOSE)
+            # Nothing is shorter than the best tree, or else the programme failed.
+            return True if self.bound >= self.best.length * (1.0 - CLOSE) else None
         nodes, edges = _union(as_pairs(part.places), trees, choice.picked)
         before = len(self.active)
         done = self._offer(nodes, edges, len(part.places) - n, len(trees))
@@ -161,12 +161,16 @@ class Proof:
         """Return the shortest tree over some nodes; None where that is cut short."""
         from ...fst.enumerate.corners.generate import generate
         from ...fst.select.optional.concatenation import concatenate
+        from ...fst.select.optional.turn_kernels import Turns
 
         trees = generate(ground, seen, self._go_on)
         if not trees.complete:
             return None
         size, n = len(ground.places), len(self.run.points)
-        choice = concatenate(trees.leaves, trees.length, size, n, self._go_on)
+        choice = concatenate(
+            trees.leaves, trees.length, size, n, self._go_on,
+            ceiling=ceiling, turns=Turns(trees.directions(ground), ground.free),
+        )  # fmt: skip
         if self.run.monitor.stop_reason is not None:
             self.bound = max(self.bound, min(choice.lower_bound, ceiling))
             return None
@@ -174,6 +178,7 @@ class Proof:
 
     def _landscape(self) -> tuple[Landscape, Any]:
         """Return the nodes of the obstacles in play, and which see each other."""
+        from ...fst.enumerate.corners.block_kernels import in_blocks
         from ...fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
         from ...plane.geodesic_kernels import geodesics, prim, special_distances
         from ...plane.sight_kernels import sight
@@ -194,7 +199,7 @@ class Proof:
             np.concatenate((np.zeros(n), corners.side[fresh])),
             np.concatenate((np.full(n, WHOLE), corners.free[fresh])),
             n,
-            walls,
+            in_blocks(walls),
             float(special.max()),
             np.argsort(points[:, 0], kind="stable"),
         )

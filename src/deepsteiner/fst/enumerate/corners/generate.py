@@ -12,11 +12,17 @@ from ....core.points import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from .branch_kernels import Sprouts
+    from .growth_kernels import Partners
     from .landscape_kernels import Landscape
 
 KeepGoing = Callable[[str, int, int], bool]
 SLICE = 50_000
 """What a kernel call may cost, in pairs looked at: some milliseconds (a join counts for 33)."""
+
+SHORT = 1e-6
+"""Edges of which the direction is not certain to many digits."""
+ALONG = 1e-6
+"""Angle up to which a direction off the wall is that of the wall."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +55,28 @@ class CornerTrees:
     def __len__(self) -> int:
         return len(self.leaves)
 
+    def directions(self, ground: Landscape) -> FloatArray:
+        """Return the directions in which edges leave the leaves of all trees, one after another.
+
+        They are counted from the wall at the leaf; nan where the edge is too short to tell, or
+        where it is along the walls of a corner so sharp that it may be either.
+        """
+        from .landscape_kernels import WHOLE
+
+        found = []
+        for leaves, steiner, edges in zip(self.leaves, self.steiner, self.edges, strict=True):
+            places = np.append(ground.places[leaves], steiner.view(np.complex128).ravel())
+            beyond = np.empty(len(places), np.int64)
+            beyond[edges[:, 0]], beyond[edges[:, 1]] = edges[:, 1], edges[:, 0]
+            way = places[beyond[: len(leaves)]] - places[: len(leaves)]
+            turned = (np.angle(way) - ground.side[leaves]) % WHOLE
+            below, sharp = turned > WHOLE - ALONG, ground.free[leaves] > WHOLE - 2.0 * ALONG
+            # What is a bit below the wall is along it.
+            turned = np.where(below, 0.0, turned)
+            unknown = (np.abs(way) < SHORT) | (sharp & (turned < ALONG))
+            found.append(np.where(unknown, np.nan, turned))
+        return np.concatenate([np.empty(0), *found])
+
 
 def generate(
     ground: Landscape, seen: np.ndarray, keep_going: KeepGoing | None = None
@@ -79,7 +107,7 @@ class _Growth:
         self.sprouts: Sprouts = new_sprouts(ground, 64 * count + 1000, 256 * count + 4000)
         self.row = self.member = count
         self.first = [0, 0, count]  # of each size
-        self.order = [np.empty(0, np.int64), self._sorted(0, count)]
+        self.partners: dict[tuple[int, bool], Partners] = {}
         self.known = 0
 
     def run(self, seen: np.ndarray) -> CornerTrees:
@@ -100,14 +128,15 @@ class _Growth:
     def _grow(self, size: int) -> bool:
         from .growth_kernels import grow
 
-        for left in range(1, size):
-            partners = self.order[size - left]
-            widest = float(self.sprouts.branches["spread"][partners].max(initial=0.0))
-            low, high = 0, len(self.order[left])
-            while low < high and len(partners):
+        for one in range(1, size):
+            # Where both are more than a node they must be left in directions that fit.
+            by_place = one == 1 or size - one == 1
+            partners = self._partners(size - one, by_place)
+            low, high = self.first[one], self.first[one + 1]
+            while low < high and len(partners.rows):
                 step = grow(
-                    self.ground, self.sprouts, self.order[left], low, high,
-                    partners, widest, self.row, self.member, SLICE,
+                    self.ground, self.sprouts, (low, high), partners, by_place,
+                    self.row, self.member, SLICE,
                 )  # fmt: skip
                 low, self.row, self.member = step.position, step.row, step.member
                 if step.full:
@@ -115,8 +144,17 @@ class _Growth:
                 if not self.keep_going(f"growing branches of {size} leaves", low, high):
                     return False
         self.first.append(self.row)
-        self.order.append(self._sorted(self.first[size], self.row))
         return True
+
+    def _partners(self, size: int, by_place: bool) -> Partners:
+        from .growth_kernels import partners_of
+
+        if (size, by_place) not in self.partners:
+            found = partners_of(
+                self.sprouts.branches, self.first[size], self.first[size + 1], by_place
+            )
+            self.partners[size, by_place] = found
+        return self.partners[size, by_place]
 
     def _close(self, size: int) -> bool:
         from ..complete.forest_kernels import TREE, hashed
@@ -135,10 +173,6 @@ class _Growth:
             if not self.keep_going(f"closing trees of {size + 1} leaves", low, high):
                 return False
         return True
-
-    def _sorted(self, low: int, high: int) -> IntArray:
-        x = self.sprouts.branches["place"][low:high].real
-        return low + np.argsort(x, kind="stable")
 
     def _make_room(self) -> None:
         branches, members = self.sprouts[:2]

@@ -23,8 +23,9 @@ from ..complete.forest_kernels import (
     steiner_point,
     trunk,
 )
+from .block_kernels import is_free
 from .branch_kernels import Sprouts, join, link
-from .landscape_kernels import TIE, Landscape, free_edge, is_allowed, spanning_cost
+from .landscape_kernels import TIE, Landscape, is_allowed, spanning_cost
 
 ROOT3 = math.sqrt(3.0)
 AIM = 1e-9
@@ -87,65 +88,107 @@ def can_meet(one: Any, two: Any) -> bool:
     return bool(cross(a, two.b) >= -AIM and cross(two.a, b) >= -AIM and dot(a, two.a) > 0.0)
 
 
+class Partners(NamedTuple):
+    """Branches of one size that others are joined with.
+
+    rows: the branches, sorted by where they are (single nodes), else by direction.
+    keys: what they are sorted by: x, or the angle at which their arcs begin.
+    widest: their largest spread, or the largest angle of their arcs.
+    """
+
+    rows: Ints
+    keys: Floats
+    widest: float
+
+
+@njit(cache=True, error_model="numpy")
+def partners_of(branches: Records, low: int, high: int, by_place: bool) -> Partners:
+    """Sort the branches low to high by where they are, or by direction."""
+    keys, widest = np.empty(high - low), 0.0
+    for k in range(high - low):
+        own = branches[low + k]
+        if by_place:
+            keys[k] = own.place.real
+            widest = max(widest, own.spread)
+        else:
+            keys[k] = math.atan2(own.a.imag, own.a.real)
+            widest = max(widest, math.atan2(cross(own.a, own.b), dot(own.a, own.b)))
+    order = np.argsort(keys, kind="mergesort")
+    return Partners(low + order, keys[order], widest)
+
+
+@njit(cache=True, error_model="numpy")
+def spans(one: Any, partners: Partners, by_place: bool, reach: float, ends: Ints) -> None:
+    """Write the two spans of partners that a branch can be joined with.
+
+    By place: those with x within reach. By direction: those whose arcs meet the branch's own,
+    turned by 120 degrees. They begin before it ends, and at most their own angle before it begins.
+    """
+    keys = partners.keys
+    ends[:] = 0
+    if by_place:
+        far = one.spread + partners.widest + reach
+        ends[0] = np.searchsorted(keys, one.place.real - far)
+        ends[1] = np.searchsorted(keys, one.place.real + far, side="right")
+        return
+    a = turn(one.a, 2)
+    begin = math.atan2(a.imag, a.real) - partners.widest - AIM
+    end = begin + partners.widest + math.atan2(cross(one.a, one.b), dot(one.a, one.b)) + 2.0 * AIM
+    if end - begin >= 2.0 * math.pi:
+        ends[1] = len(keys)
+        return
+    # The keys are between -pi and pi, and so is the end or the beginning.
+    ends[0], ends[1] = np.searchsorted(keys, begin), np.searchsorted(keys, end, side="right")
+    if begin < -math.pi:
+        ends[2], ends[3] = np.searchsorted(keys, begin + 2.0 * math.pi), len(keys)
+    elif end > math.pi:
+        ends[3] = np.searchsorted(keys, end - 2.0 * math.pi, side="right")
+
+
 @njit(cache=True, error_model="numpy")
 def grow(
-    ground: Landscape, sprouts: Sprouts, order: Ints, low: int, high: int,
-    partners: Ints, widest: float, row: int, member: int, budget: int,
+    ground: Landscape, sprouts: Sprouts, left: tuple[int, int], partners: Partners, by_place: bool,
+    row: int, member: int, budget: int,
 ) -> Step:  # fmt: skip
-    """Join the branches order[low:high], on the left, with partners sorted by x, on the right.
+    """Join the branches left[0] to left[1], on the left, with partners, on the right.
 
     Two edges that meet at 120 degrees, neither longer than the link between their sides, end at
-    most sqrt(3) links apart: that bounds where partners can be. `widest` is their largest spread.
-    Branches with the last node are never closed, and left out.
+    most sqrt(3) links apart: that bounds where partners can be. Branches with the last node are
+    never closed, and left out.
     """
     branches, members = sprouts.branches, sprouts.members
     last = len(ground.places) - 1
     reach = ROOT3 * (ground.longest + TIE)
     begin_row, begin_member = row, member
-    links = np.empty(len(ground.places))
+    links, ends = np.empty(len(ground.places)), np.zeros(4, np.int64)
+    low, high = left
     while low < high and budget > 0:
-        one = branches[order[low]]
-        links_from(ground.special, sprouts, order[low], links)
-        far = one.spread + widest + reach
-        k = first_from(branches, partners, one.place.real - far)
-        while k < len(partners):
-            two = branches[partners[k]]
-            if two.place.real > one.place.real + far:
-                break
-            budget -= 1
-            k += 1
-            if one.size > 1 and two.size > 1 and not can_meet(one, two):
-                continue
-            budget -= 2
-            away = norm(two.place - one.place) - one.spread - two.spread
-            if away <= reach:
-                budget -= 2
-                link = least_link(sprouts, links, partners[k - 1])
-                if link >= 0.0 and away <= ROOT3 * (link + TIE):
-                    size = one.size + two.size
-                    if row + 1 >= len(branches) or member + size >= len(members):
-                        return Step(low, begin_row, begin_member, True)
-                    arc = join(ground, sprouts, order[low], partners[k - 1], row, member)
-                    budget -= 28
-                    if arc.exists and members[member + size - 1] != last:
-                        row += 1
-                        member += size
+        one = branches[low]
+        links_from(ground.special, sprouts, low, links)
+        spans(one, partners, by_place, reach, ends)
+        for span in range(2):
+            for k in range(ends[2 * span], ends[2 * span + 1]):
+                other = partners.rows[k]
+                two = branches[other]
+                budget -= 1
+                away = norm(two.place - one.place) - one.spread - two.spread
+                if away > reach or (not by_place and not can_meet(one, two)):
+                    continue
+                budget -= 4
+                link = least_link(sprouts, links, other)
+                if link < 0.0 or away > ROOT3 * (link + TIE):
+                    continue
+                size = one.size + two.size
+                if row + 1 >= len(branches) or member + size >= len(members):
+                    return Step(low, begin_row, begin_member, True)
+                arc = join(ground, sprouts, low, other, row, member)
+                budget -= 28
+                if arc.exists and members[member + size - 1] != last:
+                    row += 1
+                    member += size
         low += 1
         begin_row, begin_member = row, member
     return Step(low, row, member, False)
-
-
-@njit(cache=True, error_model="numpy")
-def first_from(branches: np.ndarray, order: Ints, x: float) -> int:
-    """The first of some branches, sorted by x, that is not to the left of x."""
-    low, high = 0, len(order)
-    while low < high:
-        middle = (low + high) // 2
-        if branches[order[middle]].place.real < x:
-            low = middle + 1
-        else:
-            high = middle
-    return low
 
 
 @njit(cache=True, error_model="numpy")
@@ -277,7 +320,7 @@ def may_be_needed(
         p, q = drawn.spots[parent], drawn.spots[vertex]
         if vertex < count and not is_allowed(ground, leaves[vertex], p - q):
             return False
-        if not free_edge(ground, p, q):
+        if not is_free(ground.blocks, p, q):
             return False
         one = root if parent == count else -1
         two = leaves[vertex] if vertex < count else -1
@@ -317,8 +360,8 @@ def has_lune(ground: Landscape, p: complex, q: complex, one: int, two: int) -> b
             and z != two
             and norm(place - p) < length
             and norm(place - q) < length
-            and free_edge(ground, place, p)
-            and free_edge(ground, place, q)
+            and is_free(ground.blocks, place, p)
+            and is_free(ground.blocks, place, q)
         ):
             return True
     return False

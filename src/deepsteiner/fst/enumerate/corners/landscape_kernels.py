@@ -19,8 +19,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ....plane.sight_kernels import Complexes, Floats, Ints, Walls, sees
+from ....plane.sight_kernels import Complexes, Floats, Ints
 from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, turn
+from .block_kernels import Blocks
 
 PLAY = 1e-9
 """Angle by which directions at corners may be off: rounding must rule out nothing."""
@@ -38,7 +39,7 @@ class Landscape(NamedTuple):
     side, free: at corners, the direction of one wall and the free angle; free is 2 pi where
         nothing is known about the directions, and at terminals.
     terminals: how many of the nodes are terminals.
-    walls: the obstacles in play.
+    blocks: the obstacles in play.
     longest: the longest special distance, which no edge exceeds.
     by_x: the terminals from left to right.
     """
@@ -48,7 +49,7 @@ class Landscape(NamedTuple):
     side: Floats
     free: Floats
     terminals: int
-    walls: Walls
+    blocks: Blocks
     longest: float
     by_x: Ints
 
@@ -102,12 +103,6 @@ def clip_at_corner(ground: Landscape, node: int, turned: int, arc: Arc) -> Arc:
     start = arc.a * complex(math.cos(first), math.sin(first)) if first > 0.0 else arc.a
     end = arc.b * complex(math.cos(last), -math.sin(last)) if last > 0.0 else arc.b
     return Arc(True, start, end)
-
-
-@njit(cache=True, error_model="numpy")
-def free_edge(ground: Landscape, p: complex, q: complex) -> bool:
-    """Whether an edge crosses no obstacle in play."""
-    return sees(ground.walls, p, q)
 
 
 @njit(cache=True, error_model="numpy")

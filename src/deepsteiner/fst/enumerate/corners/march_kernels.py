@@ -25,10 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ....plane.sight_kernels import Floats, Ints, Walls, depth_at, sees
-from ..complete.arc_kernels import Arc, cross, dot, norm, turn
+from ....plane.sight_kernels import Floats, Ints
+from ..complete.arc_kernels import Arc, cross, norm, turn
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import MOST_TESTED, child_of, steiner_point
+from .block_kernels import Blocks, clearance, deepest, is_free
 from .landscape_kernels import TIE, Landscape
 
 STEPS = 10
@@ -38,8 +39,6 @@ ENOUGH = 0.1
 LOOK_AHEAD = 400
 """With more nodes than this the wedge is hardly ever empty."""
 AIM = 1e-9
-MOST_CROSSED = 30
-"""Walls that an edge crosses, of which so many are looked at: to see fewer is always safe."""
 
 SPOT = np.dtype(
     [
@@ -75,22 +74,6 @@ def new_sketch() -> Sketch:
 
 
 @njit(cache=True, error_model="numpy")
-def clearance(walls: Walls, place: complex) -> float:
-    """The distance from a place to the nearest wall; below 0 inside an obstacle."""
-    least, inside = np.inf, False
-    for k in range(len(walls.tail)):
-        a, b = walls.tail[k], walls.head[k]
-        way, off = b - a, place - a
-        if (a.imag > place.imag) != (b.imag > place.imag):
-            inside ^= off.imag / way.imag * way.real > off.real
-        square = dot(way, way)
-        share = min(max(dot(off, way) / square, 0.0), 1.0) if square > 0.0 else 0.0
-        miss = off - share * way
-        least = min(least, dot(miss, miss))
-    return -math.sqrt(least) if inside else math.sqrt(least)
-
-
-@njit(cache=True, error_model="numpy")
 def sketch_branch(
     ground: Landscape, branches: Records, row: int, u: complex, sketch: Sketch
 ) -> int:
@@ -104,7 +87,7 @@ def sketch_branch(
         leaf = own.size == 1
         spot.place = steiner_point(own, turn(u, spot.turned))
         spot.speed = 0.0 if leaf else 2.0 * norm(own.centre - own.equilateral)
-        clear = np.inf if leaf else clearance(ground.walls, spot.place)
+        clear = np.inf if leaf else clearance(ground.blocks, spot.place)
         spot.clear, spot.depth = abs(clear), max(-clear, 0.0)
         longest[done, done] = rate[done, done] = 0.0
         above = spot.parent
@@ -133,7 +116,7 @@ def within_disc(spot: Any, angle: float) -> float:
 
 
 @njit(cache=True, error_model="numpy")
-def by_shortcuts(walls: Walls, sketch: Sketch, count: int) -> float:
+def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices."""
     spots, longest, rate = sketch
     angle = 0.0
@@ -146,7 +129,7 @@ def by_shortcuts(walls: Walls, sketch: Sketch, count: int) -> float:
                 continue
             turned = excess / (rate[v, w] + spots[v].speed + spots[w].speed + 1e-300)
             turned = within_disc(spots[v], within_disc(spots[w], turned))
-            if turned > angle and sees(walls, spots[v].place, spots[w].place):
+            if turned > angle and is_free(blocks, spots[v].place, spots[w].place):
                 angle = turned
     return angle
 
@@ -174,8 +157,8 @@ def by_lunes(ground: Landscape, sketch: Sketch, count: int, branches: Records) -
             turned = min(excess / rate, most)
             if (
                 turned > angle
-                and sees(ground.walls, places[z], one.place)
-                and sees(ground.walls, places[z], two.place)
+                and is_free(ground.blocks, places[z], one.place)
+                and is_free(ground.blocks, places[z], two.place)
             ):
                 angle = turned
     return angle
@@ -216,13 +199,13 @@ def by_one_leaf(
                 if excess <= 0.0:
                     continue
                 turned = within_disc(end, 0.5 * excess / end.speed)
-                if turned > angle and sees(ground.walls, y, end.place):
+                if turned > angle and is_free(ground.blocks, y, end.place):
                     angle = turned
     return angle
 
 
 @njit(cache=True, error_model="numpy")
-def by_walls(walls: Walls, sketch: Sketch, count: int) -> float:
+def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out because an edge goes through an obstacle."""
     spots = sketch.spots
     angle = 0.0
@@ -232,43 +215,10 @@ def by_walls(walls: Walls, sketch: Sketch, count: int) -> float:
     for v in range(1, count):
         p, q = spots[v].place, spots[spots[v].parent].place
         speed = max(spots[v].speed, spots[spots[v].parent].speed)
-        depth = deepest(walls, p, q - p)
+        depth = deepest(blocks, p, q - p)
         if depth > TIE:
             angle = max(angle, (depth - TIE) / speed)
     return angle
-
-
-@njit(cache=True, error_model="numpy")
-def deepest(walls: Walls, p: complex, way: complex) -> float:
-    """How deep inside obstacles a segment is in the middle between two walls that it crosses.
-
-    Not more than it is at its deepest, and 0 where it crosses none.
-    """
-    shares, count = np.empty(MOST_CROSSED + 2), 1
-    shares[0] = 0.0
-    square = dot(way, way)
-    for k in range(len(walls.tail)):
-        a, b = walls.tail[k] - p, walls.head[k] - p
-        of_a, of_b = cross(way, a), cross(way, b)
-        if (of_a < 0.0) == (of_b < 0.0):
-            continue
-        at = a + of_a / (of_a - of_b) * (b - a)
-        share = dot(at, way) / square
-        if 0.0 < share < 1.0 and count <= MOST_CROSSED:
-            place = count
-            while shares[place - 1] > share:
-                shares[place] = shares[place - 1]
-                place -= 1
-            shares[place] = share
-            count += 1
-    if count == 1:
-        return 0.0
-    shares[count] = 1.0
-    most = 0.0
-    for k in range(count):
-        middle = 0.5 * (shares[k] + shares[k + 1])
-        most = max(most, depth_at(walls, p + middle * way))
-    return most
 
 
 @njit(cache=True, error_model="numpy")
@@ -309,11 +259,11 @@ def march(
             if step <= 0.0 and branches[row].size <= MOST_TESTED:
                 enough = ENOUGH * cross(a, b)
                 count = sketch_branch(ground, branches, row, u, sketch)
-                step = by_walls(ground.walls, sketch, count)
+                step = by_walls(ground.blocks, sketch, count)
                 if step <= enough:
                     step = max(step, by_one_leaf(ground, branches, members, sketch, count))
                 if step <= enough:
-                    step = max(step, by_shortcuts(ground.walls, sketch, count))
+                    step = max(step, by_shortcuts(ground.blocks, sketch, count))
                 if step <= enough:
                     step = max(step, by_lunes(ground, sketch, count, branches))
             if step <= 0.0:

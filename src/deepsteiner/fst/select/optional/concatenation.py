@@ -6,6 +6,7 @@ Binary x_F says that a full tree is taken, y_v that a node is in the tree; y_v =
     subject to sum (|F| - 1) x_F = y(V) - 1,
                x_F <= y_v for v in F,
                x(trees at v) >= 1 at terminals, >= 2 y_v at optional nodes,
+               what directions at corners say (see `turn_kernels`),
                sum_F max(0, |F & S| - 1) x_F <= y(S) - y_w for every set S and every w in S.
 
 Solutions in whole numbers are trees over the terminals and the chosen optional nodes. The last
@@ -15,7 +16,6 @@ branches over the rows so far; what it finds is cut again.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -25,16 +25,23 @@ import numpy as np
 from ....core.points import FloatArray, IntArray
 from ....core.trees import offsets
 from ..exact.cutting.subtour_kernels import Inequalities, safe_bound
-from ..exact.cutting.subtour_lp import load_highspy
+from ..exact.cutting.subtour_lp import CERTAIN, load_highspy, some_rows
 from ..exact.prune_kernels import incidence
-from ..hypergraph import Hypergraph, Rows
-from .optional_kernels import peel, set_rows, violated_sets
+from ..hypergraph import Flags, Hypergraph, Rows
+from .first_rows import first_rows
+from .optional_kernels import set_rows, violated_sets
+from .turn_kernels import Turns, no_turns, peel
 
 LEAST_VIOLATION = 1e-7
 WHOLE = 1e-6
 TOLERANCE = 1e-9
 CLOSE = 1e-10
 """A bound this close to the length, relatively, proves it."""
+MARGIN = 1e-8
+"""How far above the ceiling, relatively, a bound rules something out."""
+IDLE_ROUNDS = 5
+"""Rounds after which a row that is slack leaves the programme."""
+SMALL = 1e-12
 
 KeepGoing = Callable[[str, int, int, float], bool]
 
@@ -50,9 +57,19 @@ class Choice:
     rounds: int
 
 
+@dataclass(frozen=True)
+class _Ask:
+    """What is asked of a list: see `concatenate`."""
+
+    size: int
+    terminals: int
+    ceiling: float
+    turns: Turns | None
+
+
 def concatenate(
     leaves: list[IntArray], length: FloatArray, size: int, terminals: int,
-    keep_going: KeepGoing | None = None,
+    keep_going: KeepGoing | None = None, *, ceiling: float = np.inf, turns: Turns | None = None,
 ) -> Choice:  # fmt: skip
     """Choose trees of least total length that connect all terminals.
 
@@ -66,6 +83,10 @@ def concatenate(
         The number of nodes, and how many of them, the first ones, are terminals.
     keep_going
         Called as (phase, done, total, bound) between programmes; False stops.
+    ceiling
+        Longer trees are of no use: the bound holds for those that are not longer.
+    turns
+        The directions of edges at corners, where optional nodes are corners.
 
     Returns
     -------
@@ -75,24 +96,19 @@ def concatenate(
     """
     if not leaves:
         return Choice(np.empty(0, np.int64), np.inf, np.inf, False, 0)
-    return _Programme(leaves, length, size, terminals).run(keep_going)
+    return _Programme(leaves, length, _Ask(size, terminals, ceiling, turns)).run(keep_going)
 
 
 class _Programme:
     """The linear programme on HiGHS and what it has found."""
 
-    def __init__(
-        self,
-        leaves: list[IntArray],
-        length: FloatArray,
-        size: int,
-        terminals: int,
-    ) -> None:
-        graph = Hypergraph(
-            size, offsets([len(one) for one in leaves]), np.concatenate(leaves), length
-        )
+    def __init__(self, leaves: list[IntArray], length: FloatArray, ask: _Ask) -> None:
+        size, terminals = ask.size, ask.terminals
+        start = offsets([len(one) for one in leaves])
+        graph = Hypergraph(size, start, np.concatenate(leaves), length)
+        turns = ask.turns or no_turns(len(graph.terminals), size)
         alive = np.ones(len(leaves), np.bool_)
-        peel(graph, alive, terminals)
+        peel(graph, alive, terminals, turns)
         self.trees = np.flatnonzero(alive)
         kept = [leaves[k] for k in self.trees]
         used = np.unique(np.concatenate([*kept, np.arange(terminals)])).astype(np.int64)
@@ -105,65 +121,22 @@ class _Programme:
             number[np.concatenate([np.empty(0, np.int64), *kept])],
             length[self.trees],
         )
+        living = np.repeat(alive, np.diff(start))
+        turns = Turns(turns.direction[living], turns.free[used])
         m, n = len(self.trees), len(used)
         self.at = incidence(self.graph, np.ones(m, np.bool_))
         self.column = np.full(n, -1)
         self.column[terminals:] = np.arange(m, m + n - terminals)
         self.scale = 2.0 ** -round(float(np.log2(length.mean())))
+        self.ceiling = ask.ceiling * self.scale * (1.0 + MARGIN)
         self.cost = np.concatenate((self.graph.length * self.scale, np.zeros(n - terminals)))
         self.lower, self.upper = np.zeros(len(self.cost)), np.ones(len(self.cost))
-        self.rows = self._first_rows()
-        self.duals = np.zeros(len(self.rows.lower))
-        self._load()
+        self.rows, self.must_stay = first_rows(self.graph, self.column, turns)
+        self.idle = np.zeros(len(self.rows.lower), np.int64)
         self.bound = 0.0
         self.rounds = 0
-
-    def _first_rows(self) -> Inequalities:
-        """The spanning equation, degrees, x_F <= y_v at optional nodes, and sets of two nodes."""
-        start, nodes = self.graph.start, self.graph.terminals
-        m, n, t = len(self.trees), self.graph.n, self.terminals
-        columns = [np.arange(m + n - t)]
-        values = [np.concatenate((np.diff(start) - 1.0, -np.ones(n - t)))]
-        lower, upper = [t - 1.0], [t - 1.0]
-        for v in range(n):
-            trees = self.at.items[self.at.first[v] : self.at.first[v + 1]]
-            own = self.column[v]
-            columns.append(trees if own < 0 else np.append(trees, own))
-            values.append(np.append(np.ones(len(trees)), [-2.0] if own >= 0 else []))
-            lower.append(1.0 if own < 0 else 0.0)
-            upper.append(np.inf)
-        owner = np.repeat(np.arange(m), np.diff(start))
-        for f, v in zip(owner.tolist(), nodes.tolist(), strict=True):
-            if self.column[v] >= 0:
-                columns.append(np.array([f, self.column[v]]))
-                values.append(np.array([1.0, -1.0]))
-                lower.append(-np.inf)
-                upper.append(0.0)
-        for (u, v), sharing in self._shared_pairs().items():
-            # The inequality of the set {u, v}, at most y of either.
-            free = [int(c) for c in (self.column[u], self.column[v]) if c >= 0]
-            for other in free or [-1]:
-                columns.append(np.array(sharing if other < 0 else [*sharing, other]))
-                values.append(np.append(np.ones(len(sharing)), [] if other < 0 else [-1.0]))
-                lower.append(-np.inf)
-                upper.append(1.0 if other < 0 else 0.0)
-        return Inequalities(
-            offsets([len(one) for one in columns]),
-            np.concatenate(columns),
-            np.concatenate(values),
-            np.array(lower),
-            np.array(upper),
-        )
-
-    def _shared_pairs(self) -> dict[tuple[int, int], list[int]]:
-        """Pairs of nodes that several trees share, and these trees."""
-        start, nodes = self.graph.start.tolist(), self.graph.terminals.tolist()
-        shared: dict[tuple[int, int], list[int]] = {}
-        for f in range(len(self.trees)):
-            members = sorted(nodes[start[f] : start[f + 1]])
-            for pair in itertools.combinations(members, 2):
-                shared.setdefault(pair, []).append(f)
-        return {pair: trees for pair, trees in shared.items() if len(trees) > 1}
+        self.whole = False  # whether whole numbers are demanded
+        self._load()
 
     def _load(self) -> None:
         highspy = load_highspy()
@@ -177,6 +150,8 @@ class _Programme:
             ("dual_feasibility_tolerance", TOLERANCE),
             ("mip_rel_gap", 0.0),
             ("mip_abs_gap", 1e-10),
+            ("solver", "simplex"),
+            ("presolve", "off"),
         ):
             self.highs.setOptionValue(name, value)
         model = highspy.HighsLp()
@@ -191,13 +166,12 @@ class _Programme:
 
     def run(self, keep_going: KeepGoing | None) -> Choice:
         """Cut until nothing is violated; branch where the rest is not in whole numbers."""
-        whole = False
         if not len(self.trees):
             self.bound = np.inf
             return self._unfinished()
         while True:
             if not self._solve():
-                if self.highs.getModelStatus() == self.status.kInfeasible:
+                if self._is_infeasible():
                     self.bound = np.inf
                 return self._unfinished()
             self.rounds += 1
@@ -211,30 +185,73 @@ class _Programme:
             x = self.point[: len(self.trees)]
             if np.abs(x - np.rint(x)).max(initial=0.0) < WHOLE:
                 break
-            whole = True
+            self.whole = True
             self._demand_whole_numbers()
         picked = self.trees[x > 0.5]
         length = float(self.graph.length[x > 0.5].sum())
-        bound = length if whole else min(self.bound / self.scale, length)
+        bound = length if self.whole else min(self.bound / self.scale, length)
         return Choice(picked, length, bound, bound >= length * (1.0 - CLOSE), self.rounds)
 
     def _demand_whole_numbers(self) -> None:
+        self.highs.setOptionValue("presolve", "choose")
+        self.highs.setOptionValue("solver", "choose")
         columns = np.arange(len(self.cost), dtype=np.int32)
         kinds = np.full(len(columns), int(self.kinds.kInteger), dtype=np.uint8)
         self.highs.changeColsIntegrality(len(columns), columns, kinds)
 
     def _solve(self) -> bool:
         self.highs.run()
+        if self.highs.getModelStatus() not in (self.status.kOptimal, self.status.kInfeasible):
+            self.highs.clearSolver()  # a bad basis: once more from scratch
+            self.highs.run()
         if self.highs.getModelStatus() != self.status.kOptimal:
             return False
         solution = self.highs.getSolution()
         point = np.array(solution.col_value)
         self.point = np.where(point < TOLERANCE, 0.0, np.where(point > 1 - TOLERANCE, 1.0, point))
-        duals = np.array(solution.row_dual)
-        if len(duals) == len(self.rows.lower):
-            value, _ = safe_bound(self.cost, self.lower, self.upper, self.rows, duals)
-            self.bound = max(self.bound, value)
+        if not self.whole:
+            self._take_duals(np.array(solution.row_dual))
         return True
+
+    def _take_duals(self, duals: FloatArray) -> None:
+        """Raise the bound, leave out what is too dear, and rows that have been slack for long.
+
+        A row is idle only in rounds that raise the bound, so that no row comes and goes for ever.
+        """
+        value, reduced = safe_bound(self.cost, self.lower, self.upper, self.rows, duals)
+        if value > self.bound:
+            self.bound = value
+            self.idle = np.where(np.abs(duals) > SMALL, 0, self.idle + 1)
+        dear = (value + reduced > self.ceiling) & (self.upper > 0.0) & (self.point < 1.0)
+        if dear.any():
+            # A tree that takes one of these columns is longer than the ceiling.
+            columns = np.flatnonzero(dear)
+            self.upper[columns] = 0.0
+            self.highs.changeColsBounds(
+                len(columns), columns.astype(np.int32), self.lower[columns], self.upper[columns]
+            )
+        idle = self.idle > IDLE_ROUNDS
+        idle[: self.must_stay] = False
+        if 4 * idle.sum() > idle.size:
+            self._drop(idle)
+
+    def _drop(self, flags: Flags) -> None:
+        gone = np.flatnonzero(flags)
+        self.highs.deleteRows(len(gone), gone.astype(np.int32))
+        self.rows, self.idle = some_rows(self.rows, ~flags), self.idle[~flags]
+
+    def _is_infeasible(self) -> bool:
+        """Whether there is no solution; without whole numbers a ray must prove it."""
+        if self.highs.getModelStatus() != self.status.kInfeasible:
+            return False
+        if self.whole:
+            return True
+        _, known, ray = self.highs.getDualRay()
+        if not known or not np.abs(ray).max(initial=0.0):
+            return False
+        weights = np.array(ray) / np.abs(ray).max()
+        value, _ = safe_bound(np.zeros_like(self.cost), self.lower, self.upper, self.rows, weights)
+        return bool(value > CERTAIN)
 
     def _separate(self) -> int:
         """Add violated rows; return how many."""
@@ -252,6 +269,7 @@ class _Programme:
             shifted = more._replace(start=self.rows.start[-1] + more.start[1:])
             joined: Any = map(np.concatenate, zip(self.rows, shifted, strict=True))
             self.rows = Inequalities(*joined)
+            self.idle = np.append(self.idle, np.zeros(count, np.int64))
         return count
 
     def _unfinished(self) -> Choice:

@@ -23,7 +23,7 @@ from ..exact.cutting.separation_kernels import (
     support_components,
 )
 from ..exact.cutting.subtour_kernels import Inequalities
-from ..hypergraph import Flags, Floats, Hypergraph, Ints, Rows
+from ..hypergraph import Floats, Hypergraph, Ints, Rows
 
 SLACK = 1e-9
 
@@ -74,10 +74,14 @@ def trim(members: Ints, x: Floats, y: Floats, at: Rows, within: Ints) -> tuple[I
 
 @njit(cache=True)
 def most_first(members: Ints, y: Floats) -> None:
-    """Move the member with the largest y to the front: the best choice of w."""
+    """Move the member with the largest y to the front: the best choice of w.
+
+    Of equal ones the first node: y is 1 at terminals, which come first, whatever else changes.
+    """
     for k in range(1, members.size):
-        if y[members[k]] > y[members[0]]:
-            members[0], members[k] = members[k], members[0]
+        v, w = members[k], members[0]
+        if y[v] > y[w] or (y[v] == y[w] and v < w):
+            members[0], members[k] = v, w
 
 
 @njit(cache=True)
@@ -123,7 +127,9 @@ def violated_sets(
                 )  # fmt: skip
             sent, reached = push_flow(v, amount, used, search)
             if reached.size > 1 and amount - sent > 0.5 * least:
-                some, violation = trim(reached.copy(), x, y, at, scratch)
+                some = reached.copy()
+                most_first(some, y)  # the set is violated through v, through this node even more
+                some, violation = trim(some, x, y, at, scratch)
                 if some.size > 1 and violation > least:
                     count = store_set(some, sets, count, label)
     return count
@@ -166,24 +172,3 @@ def set_rows(graph: Hypergraph, at: Rows, column: Ints, sets: Rows, count: int) 
         start[c + 1] = entry
     lower = np.full(count, -np.inf)
     return Inequalities(start, columns[:entry], values[:entry], lower, upper)
-
-
-@njit(cache=True)
-def peel(graph: Hypergraph, alive: Flags, terminals: int) -> None:
-    """Drop trees at optional nodes that fewer than two living trees meet in, again and again."""
-    degree = np.zeros(graph.n, np.int64)
-    changed = True
-    while changed:
-        changed = False
-        degree[:] = 0
-        for f in range(alive.size):
-            if alive[f]:
-                for k in range(graph.start[f], graph.start[f + 1]):
-                    degree[graph.terminals[k]] += 1
-        for f in range(alive.size):
-            if alive[f]:
-                for k in range(graph.start[f], graph.start[f + 1]):
-                    v = graph.terminals[k]
-                    if v >= terminals and degree[v] < 2:
-                        alive[f] = False
-                        changed = True

@@ -265,7 +265,7 @@ class Relaxation:
         keep = (np.abs(self._duals) > 1e-12) & (self._name == NO_GROUP)
         keep[1 : self._first_rows] = False
         keep[0] = True
-        return _some(self.rows, keep)
+        return some_rows(self.rows, keep)
 
     def drop_idle_rows(self) -> int:
         """Once a round: remove subtour rows that have been slack for some; returns how many."""
@@ -283,11 +283,11 @@ class Relaxation:
             return
         self._highs.deleteRows(gone.size, gone.astype(np.int32))
         keep = ~flags
-        self.rows = _some(self.rows, keep)
+        self.rows = some_rows(self.rows, keep)
         self._idle, self._duals, self._name = self._idle[keep], self._duals[keep], self._name[keep]
 
 
-def _some(rows: Inequalities, keep: Flags) -> Inequalities:
+def some_rows(rows: Inequalities, keep: Flags) -> Inequalities:
     """Flagged rows."""
     start, columns, values, lower, upper = rows
     counts = np.diff(start)

@@ -123,3 +123,14 @@ def test_the_command_line_takes_obstacles(tmp_path):
     wrong = run("lakes.geojson", "-m", "greedy")
     assert wrong.returncode == 2
     assert "does not take obstacles" in wrong.stderr
+
+
+@pytest.mark.parametrize("seed", [179, 220])
+def test_points_that_cells_leave_apart_are_joined(seed):
+    """Maps on which the cells of the triangulation did not reach all points."""
+    benchmark = pytest.importorskip("benchmarks.fuzz_maps")
+    points, shapes = benchmark.odd_map(seed)
+    spanning = ds.solve(points, "mst", obstacles=shapes)
+    shortest = ds.solve(points, "exact", obstacles=shapes)
+    assert shortest.status == "optimal"
+    assert shortest.length <= spanning.length

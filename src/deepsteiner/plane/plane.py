@@ -263,47 +263,64 @@ class Plane:
 
     def regions(self, points: FloatArray) -> IntArray:
         """Return the region of the free plane that each point lies in."""
-        shapely = load_shapely()
-        holes = [
-            (shapely.Polygon(ring), owner)
-            for owner, polygon in enumerate(self.polygons)
-            for ring in polygon.interiors
-        ]
-        region = np.full(len(points), OUTSIDE)
-        if not holes:
-            return region
-        shapes = np.array([hole for hole, _ in holes], dtype=object)
-        areas = shapely.area(shapes)
-        tree = shapely.STRtree(shapes)
-        root = list(range(len(holes) + 1))  # the last is the outside
+        if not self._holes:
+            return np.full(len(points), OUTSIDE)
+        inner = self._innermost(load_shapely().points(points)).tolist()
+        return np.array([self._region_of_hole[one] for one in inner], dtype=np.int64)
 
-        def innermost(spots: Any, own: Any = None) -> IntArray:
-            result = np.full(len(spots), len(holes))
-            for row, hole in tree.query(spots, predicate="intersects").T.tolist():
-                if own is not None and holes[hole][1] == own[row]:
-                    continue
-                if result[row] == len(holes) or areas[hole] < areas[result[row]]:
-                    result[row] = hole
-            return result
+    @cached_property
+    def _holes(self) -> list[tuple[Any, int]]:
+        """The holes of all obstacles, as polygons, and whose they are."""
+        shapely = load_shapely()
+        pierced = np.flatnonzero(shapely.get_num_interior_rings(list(self.polygons)))
+        return [
+            (shapely.Polygon(ring), owner)
+            for owner in pierced.tolist()
+            for ring in self.polygons[owner].interiors
+        ]
+
+    @cached_property
+    def _hole_index(self) -> Any:
+        return load_shapely().STRtree([hole for hole, _ in self._holes])
+
+    def _innermost(self, spots: Any, own: Any = None) -> IntArray:
+        """Return the smallest hole around each spot, but those of its own obstacle.
+
+        The number of holes stands for the outside.
+        """
+        holes = self._holes
+        result = np.full(len(spots), len(holes))
+        for row, hole in self._hole_index.query(spots, predicate="intersects").T.tolist():
+            if own is not None and holes[hole][1] == own[row]:
+                continue
+            if result[row] == len(holes) or holes[hole][0].area < holes[result[row]][0].area:
+                result[row] = hole
+        return result
+
+    @cached_property
+    def _region_of_hole(self) -> list[int]:
+        """The region that each hole is a part of, and last that of the outside.
+
+        A hole that touches another ring of its obstacle can be left through that point.
+        """
+        shapely, holes = load_shapely(), self._holes
+        root = list(range(len(holes) + 1))
 
         def find(node: int) -> int:
             while root[node] != node:
                 node = root[node]
             return node
 
-        # A hole that touches another ring of its obstacle can be left through that point.
         owners = [owner for _, owner in holes]
-        parents = innermost(
-            shapely.points([self.polygons[owner].exterior.coords[0] for owner in owners]), owners
-        )
+        corners = [self.polygons[owner].exterior.coords[0] for owner in owners]
+        parents = self._innermost(shapely.points(corners), owners)
         for k, (hole, owner) in enumerate(holes):
             if hole.exterior.intersects(self.polygons[owner].exterior):
                 root[find(k)] = find(int(parents[k]))
             for j in range(k):
                 if holes[j][1] == owner and hole.intersects(holes[j][0]):
                     root[find(k)] = find(j)
-        inner = innermost(shapely.points(points)).tolist()
-        return np.array([find(one) for one in inner], dtype=np.int64)
+        return [find(one) for one in range(len(root))]
 
 
 def _convex(ring: FloatArray, owner: int) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:

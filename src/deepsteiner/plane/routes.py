@@ -16,6 +16,8 @@ from .plane import Plane, as_complex, as_pairs
 
 Graph = tuple[FloatArray, IntArray]
 """Bends and edges over (points, bends)."""
+ALL_PAIRS = 100
+"""Points up to which ways between all pairs may be looked at."""
 
 
 def way_around(plane: Plane, a: FloatArray, b: FloatArray) -> tuple[FloatArray, float]:
@@ -85,7 +87,11 @@ def spanning_tree(plane: Plane, points: FloatArray, stop: IntArray | None = None
     others = np.unique(edges[names[edges] < 0])
     names[others] = len(points) + np.arange(len(others))
     nodes = np.concatenate((points, as_pairs(mesh.places[others])))
-    return pruned(nodes, len(points), np.unique(np.sort(names[edges], axis=1), axis=0))
+    bends, edges = pruned(nodes, len(points), np.unique(np.sort(names[edges], axis=1), axis=0))
+    if len(edges) < len(points) + len(bends) - 1 and len(points) <= ALL_PAIRS:
+        # On some odd maps the cells leave points apart; ways between all pairs need no cells.
+        return few_spanned(plane, points)
+    return bends, edges
 
 
 def few_spanned(plane: Plane, points: FloatArray) -> Graph:

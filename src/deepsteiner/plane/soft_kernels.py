@@ -285,7 +285,13 @@ def best_place(web: Web, places: Complexes, v: int) -> complex:
                 way = web.head[v] - web.tail[v]
                 off = new - web.tail[v]
                 share = (off.real * way.real + off.imag * way.imag) / (abs(way) ** 2)
-                new = web.tail[v] + min(max(share, 0.0), 1.0) * way
+                # At an end it is the corner to the last bit, which is how corners are known.
+                if share <= 0.0:
+                    new = web.tail[v]
+                elif share >= 1.0:
+                    new = web.head[v]
+                else:
+                    new = web.tail[v] + share * way
             trial = pull(web, places, v, new)
             if trial < value:
                 moved = abs(new - x) > 1e-15
@@ -299,16 +305,25 @@ def best_place(web: Web, places: Complexes, v: int) -> complex:
 
 @njit(cache=True, error_model="numpy", nogil=True)
 def relax_web(web: Web, places: Complexes, sweeps: int, enough: float) -> Complexes:
-    """Move the nodes, one after the other, to their best places until they stay."""
+    """Move the nodes, one after the other, to their best places until they stay.
+
+    A node whose neighbours stayed where they were is where it should be, and is passed over.
+    """
     places = places.copy()
+    waiting = web.kind != FIXED
     for sweep in range(sweeps):
-        farthest = 0.0
+        still = True
         for step in range(len(places)):
             v = step if sweep % 2 == 0 else len(places) - 1 - step
-            if web.kind[v] != FIXED:
-                new = best_place(web, places, v)
-                farthest = max(farthest, abs(new - places[v]))
-                places[v] = new
-        if farthest <= enough:
+            if not waiting[v]:
+                continue
+            waiting[v] = False
+            new = best_place(web, places, v)
+            if abs(new - places[v]) > enough:
+                still = False
+                for k in range(web.start[v], web.start[v + 1]):
+                    waiting[web.beside[k]] = web.kind[web.beside[k]] != FIXED
+            places[v] = new
+        if still:
             break
     return places

@@ -17,7 +17,9 @@ relays has at most 3 q + 2 terminals, and at most t q where t is the most groups
 hear; it joins one group less than it has terminals, which is at most `SHARE[t]` q. Since all parts
 together join k groups, m >= (k - 1) / SHARE[t].
 
-Obstacles only rule networks out: both bounds hold with them.
+*Covering.* See `covering`: relays must be in certain rings around the groups.
+
+Obstacles only rule networks out: the bounds hold with them.
 """
 
 from __future__ import annotations
@@ -29,6 +31,7 @@ import numpy as np
 from ..core.points import FloatArray, IntArray
 from ..run.monitor import Monitor
 from ..solvers.exact import STEINER_RATIO
+from .covering import relays_in_rings
 from .local_kernels import ROUNDING
 
 SHARE = {1: 1.0, 2: 2.0, 3: 3.0, 4: 3.5, 5: 4.0}
@@ -70,7 +73,8 @@ def relays_needed(points: FloatArray, radius: float, monitor: Monitor) -> int:
     shortest = _shortest_tree_of_groups(points, group, between, monitor)
     by_length = math.ceil(shortest / radius * (1.0 - PROVEN) - PROVEN) - k + 1
     by_degree = math.ceil((k - 1) / SHARE[_most_heard(points, group, radius)] - PROVEN)
-    return max(by_length, by_degree, 1)
+    by_covering = relays_in_rings(points, group, radius)
+    return max(by_length, by_degree, by_covering, 1)
 
 
 def _shortest_tree_of_groups(

@@ -1,9 +1,11 @@
 """Trees through soft regions: what `local` does where some obstacles have a weight.
 
 A tree of the bare plane, and one that goes around the regions, are led along cheap ways and
-relaxed; then bends become points of the problem, as around hard obstacles, and windows are joined
-anew with and without corners and bends as points. The bound is the shortest tree with the hard
-obstacles alone, where that is proven.
+relaxed, and bends become points of the problem, as around hard obstacles. Where there are not too
+many terminals and corners, the cheapest tree of a list is chosen (`soft_listing`); else trees
+around some of the regions are tried as well. Then windows are joined anew with and without corners
+and bends as points. The bound is the shortest tree with the hard obstacles alone, where that is
+proven.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from ...plane.shapes import GRID
 from ...plane.soft import Soft
 from ...run.method import Run, Tree
 from .repair import Best, bare_tree, part_of, plane_of, repaired
+from .soft_listing import Pool
 from .soft_relaxation import Web, relaxed, web_of
 from .windows import Woven, with_better_windows
 
@@ -33,7 +36,7 @@ PROMISING = 1.03
 """A tree that is dearer by more before it is relaxed is not looked at any further."""
 NODES: dict[EffortName, int] = {"fast": 5, "default": 8, "best": 11}
 """Nodes that a window joins."""
-TRIALS: dict[EffortName, int] = {"fast": 20, "default": 60, "best": 1000}
+TRIALS: dict[EffortName, int] = {"fast": 20, "default": 24, "best": 1000}
 """Windows in all."""
 NEARBY = 7
 """Corners that a window is tried with."""
@@ -57,7 +60,7 @@ def solve_soft(run: Run, options: Any) -> Tree:
     soft: Soft = plane_of(run).soft
     run.monitor.report("start")
     best = min(
-        (_windows(run, soft, start, options.effort) for start in _starts(run, soft, options)),
+        (_windows(run, soft, start, options.effort) for start in _first_trees(run, soft, options)),
         key=lambda web: web.cost,
     )
     run.monitor.report("done", 1, 1, best.cost)
@@ -91,11 +94,25 @@ def _as_tree(run: Run, soft: Soft, web: Web) -> Tree:
     return Tree(more[:cut], number[web.edges], bends=more[cut:])
 
 
-def _starts(run: Run, soft: Soft, options: Any) -> list[Web]:
-    """Return trees around the hard obstacles and, in several ways, around regions too."""
+def _first_trees(run: Run, soft: Soft, options: Any) -> list[Web]:
+    """Return the cheapest trees of the whole plane, the first one best."""
+    pool = None if options.effort == "fast" else Pool.of(run, soft)
+    starts = _starts(run, soft, options, many=pool is None or options.effort == "best")
+    if pool is None:
+        return starts
+    for start in starts:
+        pool.add_tree(start)
+    found = pool.cheapest() if pool.add_listed() else None
+    if found is None or found.cost > starts[0].cost:
+        return starts
+    return [found] if options.effort == "default" else [found, starts[0]]
+
+
+def _starts(run: Run, soft: Soft, options: Any, many: bool) -> list[Web]:
+    """Return trees around the hard obstacles and all regions, or in many ways around some."""
     regions = [one for one, _ in soft.faces]
     choices: list[list[Any]] = [[], regions]
-    if 1 < len(regions) <= FEW_REGIONS and options.effort != "fast":
+    if many and 1 < len(regions) <= FEW_REGIONS and options.effort != "fast":
         choices += [[one] for one in regions]
         if len(regions) > 2:
             choices += [[other for other in regions if other is not one] for one in regions]

@@ -112,10 +112,15 @@ def list_grown(points: Array, largest: int, one: float = CLOSE, two: float = CLO
     Terminals on one Steiner point are at most `one` bottlenecks apart, on adjacent ones at most
     `two`.
     """
-    n, ground = points.shape[0], survey(points, one, two)
-    trees = list_up_to_four(ground)
+    return list_on(survey(points, one, two), largest)
+
+
+@njit(cache=True, nogil=True)
+def list_on(ground: Ground, largest: int) -> TreeList:
+    """Return the list of trees of up to `largest` (4 to 6) terminals over close pairs."""
+    n, trees = ground.points.shape[0], list_up_to_four(ground)
     if largest > 4:
-        own = terminal_rows(points)
+        own = terminal_rows(ground.points)
         pairs = grow_pairs(own, ground.pairs.ends, ground.pairs.bound)
         branches = grow_branches(ground, own, pairs)
         at = grouped(branches.third, n)

@@ -91,6 +91,7 @@ def calls(method: str) -> Iterator[Call]:
         yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
     if method == "exact":
         yield "exact lists", partial(_exact_lists, api.solve, rng)
+        yield "exact in tiles", partial(_exact_in_tiles, rng.random((280, 2)))
         yield "local cuts", _local_cuts
     if method == "local":
         yield "tiles", partial(_tiles, rng.random((900, 2)))
@@ -110,6 +111,15 @@ def _around(plain: Callable[..., Any], points: FloatArray, weight: float | None 
     shape = np.array([[0.3, 0.0], [0.7, 0.1], [0.5, 0.28]])
     triangles = [shape + np.array([0.0, height]) for height in np.linspace(-0.3, 0.9, 5)]
     plain(apart, obstacles=[(one, weight) for one in triangles], trace=True)
+
+
+def _exact_in_tiles(points: FloatArray) -> None:
+    """Solve on an executor, in tiles that hold a part of the points."""
+    from .api import solve
+    from .run.executor import HereExecutor
+
+    with HereExecutor() as executor:
+        solve(points * [100.0, 3.0], "exact", executor=executor, tile=100)
 
 
 def _relays(points: FloatArray) -> None:

@@ -216,7 +216,9 @@ class _Solve:
         options = self.options
         if self.request.hands is None:
             if options.tile is not None:
-                raise OptionError("tile is for solving on an executor; give executor as well")
+                raise OptionError(
+                    "tile is for solving on an executor; give executor (--engine) too"
+                )
             return False
         if options.max_work is not None:
             raise OptionError("max_work counts work in one piece; it cannot be given an executor")

@@ -46,6 +46,7 @@ import deepsteiner as ds
 from deepsteiner.fleet.engines import open_engine
 
 CASES = ((20, 100_000), (200, 2_000))
+COSTS = ("processor, s", "peak, MB", "largest worker, MB")
 
 
 def main() -> None:
@@ -264,7 +265,7 @@ def tiles(given) -> None:
         if given.whole:
             code = WHOLE.format(folder=folder, workers=given.workers, effort=given.effort)
             rows.append([given.points, "one piece", *measured(code)])
-    print_table(["points", "tile", "saving, %", "s", "peak, MB", "largest worker, MB"], rows)
+    print_table(["points", "tile", "saving, %", "s", *COSTS], rows)
 
 
 def proof(given) -> None:
@@ -276,10 +277,7 @@ def proof(given) -> None:
         for tile, engine in [*cases, ("one piece", None)] if given.whole else cases:
             code = PROOF.format(folder=folder, tile=tile, engine=engine)
             rows.append([given.points, tile, *measured_proof(code)])
-    print_table(
-        ["points", "tile", "status", "length", "tiles made", "s", "peak, MB", "largest worker, MB"],
-        rows,
-    )
+    print_table(["points", "tile", "status", "length", "tiles made", "s", *COSTS], rows)
 
 
 PROOF = """
@@ -314,26 +312,29 @@ print(100 * (1 - tree.length / ds.solve(points, "mst").length))
 
 
 def measured(code: str) -> list[str]:
-    """Run code that prints its saving; return that, its seconds, and memory of it and its workers.
-
-    The children's peak is that of the largest of them.
-    """
-    (saving, own, children), seconds = printed(code)
-    return [f"{float(saving):.4f}", f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
+    """Run code that prints its saving; return that and what `printed` measures."""
+    (saving, *costs), seconds = printed(code)
+    return [f"{float(saving):.4f}", f"{seconds:.1f}", *costs]
 
 
 def measured_proof(code: str) -> list[str]:
-    """Run code that prints a status, a length and a count; return these, seconds and memory."""
-    (*words, own, children), seconds = printed(code)
-    return [*words, f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
+    """Run code that prints a status, a length and a count; return these and what it costs."""
+    (status, length, made, *costs), seconds = printed(code)
+    return [status, length, made, f"{seconds:.1f}", *costs]
 
 
 def printed(code: str) -> tuple[list[str], float]:
-    """Run code; return what it prints, the memory of it and of its workers behind, and seconds."""
+    """Run code; return what it prints, behind it what it costs, and seconds.
+
+    Costs are the processor time of all processes, and the largest memory of this one and of the
+    largest of its workers.
+    """
     tail = (
         "import resource\n"
         "own, of_children = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN\n"
-        "print(*(resource.getrusage(who).ru_maxrss / 1000 for who in (own, of_children)))\n"
+        "used = [resource.getrusage(who) for who in (own, of_children)]\n"
+        "print(round(sum(one.ru_utime + one.ru_stime for one in used)))\n"
+        "print(*(round(one.ru_maxrss / 1000) for one in used))\n"
     )
     started = time.perf_counter()
     done = subprocess.run(

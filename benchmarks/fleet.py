@@ -1,4 +1,4 @@
-"""Batches and streams on engines: throughput, what an engine adds, deaths, memory, tiles.
+"""Batches and streams on engines: throughput, what an engine adds, deaths, memory, tiles, proof.
 
     python benchmarks/fleet.py                                  # all parts, small
     python benchmarks/fleet.py throughput --scale 1         # 100,000 of n = 20, 2,000 of n = 200
@@ -8,6 +8,7 @@
     python benchmarks/fleet.py stream --count 1000000
     python benchmarks/fleet.py tiles --points 10000000 --tile 500000
     python benchmarks/fleet.py tiles --points 20000000 --tile 500000 --workers 16 --no-whole
+    python benchmarks/fleet.py proof --points 20000 --tile 5000
 
 `throughput` compares workers=1 with several processes; `engines` compares each engine with as many
 workers; both take turns and print the median of the ratios, so that a busy machine disturbs them
@@ -17,7 +18,8 @@ worker with SIGKILL, ten times, and compares the trees with those of one process
 lines through the command line, ends it in the middle with SIGKILL, resumes, compares with a run in
 one go, and prints the largest resident memory of the command. `tiles` compares the saving over the
 spanning tree with that of one piece, and prints the memory of this process and of the largest
-worker.
+worker. `proof` solves by `exact` on workers, which generate in tiles, and in one piece; the trees
+must be the same.
 """
 
 from __future__ import annotations
@@ -44,6 +46,7 @@ import deepsteiner as ds
 from deepsteiner.fleet.engines import open_engine
 
 CASES = ((20, 100_000), (200, 2_000))
+COSTS = ("processor, s", "peak, MB", "largest worker, MB")
 
 
 def main() -> None:
@@ -262,9 +265,34 @@ def tiles(given) -> None:
         if given.whole:
             code = WHOLE.format(folder=folder, workers=given.workers, effort=given.effort)
             rows.append([given.points, "one piece", *measured(code)])
-    print_table(["points", "tile", "saving, %", "s", "peak, MB", "largest worker, MB"], rows)
+    print_table(["points", "tile", "saving, %", "s", *COSTS], rows)
 
 
+def proof(given) -> None:
+    """Compare `exact` on workers with one piece, each in a process of its own."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        np.save(Path(folder) / "p.npy", np.random.default_rng(given.seed).random((given.points, 2)))
+        cases = [(tile, f"processes:{given.workers}") for tile in given.tile]
+        for tile, engine in [*cases, ("one piece", None)] if given.whole else cases:
+            code = PROOF.format(folder=folder, tile=tile, engine=engine)
+            rows.append([given.points, tile, *measured_proof(code)])
+    print_table(["points", "tile", "status", "length", "tiles made", "s", *COSTS], rows)
+
+
+PROOF = """
+import contextlib
+import numpy as np, deepsteiner as ds
+from deepsteiner.fleet.engines import open_engine
+if __name__ == "__main__":
+    points, given = np.load("{folder}/p.npy"), {{}}
+    with contextlib.ExitStack() as stack:
+        if "{engine}" != "None":
+            engine = stack.enter_context(open_engine("{engine}"))
+            given = dict(executor=engine.executor, tile={tile!r})
+        tree = ds.solve(points, "exact", **given)
+    print(tree.status, repr(tree.length), tree.info["generation"].get("tiles_made", "-"))
+"""
 TILES = """
 import numpy as np, resource
 from deepsteiner.fleet.tiles.solve import solve_tiles
@@ -284,22 +312,35 @@ print(100 * (1 - tree.length / ds.solve(points, "mst").length))
 
 
 def measured(code: str) -> list[str]:
-    """Run code that prints its saving; return that, its seconds, and memory of it and its workers.
+    """Run code that prints its saving; return that and what `printed` measures."""
+    (saving, *costs), seconds = printed(code)
+    return [f"{float(saving):.4f}", f"{seconds:.1f}", *costs]
 
-    The children's peak is that of the largest of them.
+
+def measured_proof(code: str) -> list[str]:
+    """Run code that prints a status, a length and a count; return these and what it costs."""
+    (status, length, made, *costs), seconds = printed(code)
+    return [status, length, made, f"{seconds:.1f}", *costs]
+
+
+def printed(code: str) -> tuple[list[str], float]:
+    """Run code; return what it prints, behind it what it costs, and seconds.
+
+    Costs are the processor time of all processes, and the largest memory of this one and of the
+    largest of its workers.
     """
     tail = (
         "import resource\n"
         "own, of_children = resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN\n"
-        "print(*(resource.getrusage(who).ru_maxrss / 1000 for who in (own, of_children)))\n"
+        "used = [resource.getrusage(who) for who in (own, of_children)]\n"
+        "print(round(sum(one.ru_utime + one.ru_stime for one in used)))\n"
+        "print(*(round(one.ru_maxrss / 1000) for one in used))\n"
     )
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-c", code + tail], capture_output=True, text=True, check=True
     )
-    seconds = time.perf_counter() - started
-    saving, own, children = done.stdout.split()
-    return [f"{float(saving):.4f}", f"{seconds:.1f}", f"{float(own):.0f}", f"{float(children):.0f}"]
+    return done.stdout.split(), time.perf_counter() - started
 
 
 PARTS = {
@@ -308,6 +349,7 @@ PARTS = {
     "kills": kills,
     "stream": stream,
     "tiles": tiles,
+    "proof": proof,
 }
 
 if __name__ == "__main__":

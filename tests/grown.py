@@ -15,7 +15,7 @@ import numpy as np
 
 from deepsteiner.fst.enumerate.complete import swap_kernels
 from deepsteiner.fst.enumerate.complete.forest_kernels import Forest
-from deepsteiner.fst.enumerate.complete.generate import _Generation
+from deepsteiner.fst.enumerate.complete.generate import Growth, begun
 from deepsteiner.run.threads import Workers
 
 SIXTH = cmath.exp(-1j * math.pi / 3)
@@ -58,14 +58,15 @@ class Grown:
     """A finished generation and its twin's view of it."""
 
     def __init__(self, points: np.ndarray) -> None:
-        run = _Generation(framed(points), None, Workers(1))
+        placed = framed(points)
+        run = Growth(placed, begun(placed), None, Workers(1))
         assert run.grow(None)
         self.run = run
         self.n = len(points)
         self.ground, self.forest, self.trees = run.state[:3]
         self.scratch = run.state.scratch
         self.z = self.ground.points.tolist()
-        self.branch, self.members = self.forest
+        self.branch, self.members = self.forest.branches, self.forest.members
         self.count = int(run.state.progress[0]["branches"])
         self.used = int(run.state.progress[0]["members"])
         self.branches = range(self.n, self.count)
@@ -78,7 +79,7 @@ class Grown:
 
     def copied(self) -> Forest:
         """Return a forest to write into."""
-        return Forest(self.branch.copy(), self.members.copy())
+        return Forest(self.branch.copy(), self.members.copy(), self.forest.views)
 
     @cached_property
     def bottleneck(self) -> np.ndarray:

@@ -121,6 +121,11 @@ OTHER = {
         "ds.solve(points, 'exact', max_fst_size=4)\n"
         "for work in (1, 20): ds.solve(rng.random((300, 2)), 'exact', max_work=work)"
     ),
+    "exact in tiles": (
+        "from deepsteiner.run.executor import HereExecutor\n"
+        "points = rng.random((270, 2)) * [90, 3]\n"
+        "ds.solve(points, 'exact', executor=HereExecutor(), tile=130)"
+    ),
     "exact 1000": "ds.solve(rng.random((1000, 2)), 'exact')",
     "exact boards": "for points in kinds(400): ds.solve(points, 'exact', time_limit=10)",
     "auto large": "for n in (600, 6000): ds.solve(rng.random((n, 2)), time_limit=5)",

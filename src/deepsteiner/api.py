@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -42,6 +43,7 @@ def solve(
     obstacles: Any = None,
     existing: Any = None,
     clearance: float = 0.0,
+    executor: Executor | None = None,
     **options: Any,
 ) -> Solution:
     """Connect all points by a short tree that may branch at extra (Steiner) points.
@@ -91,6 +93,10 @@ def solve(
     clearance
         A distance to keep from hard obstacles, in the units of the points (metres with `crs`);
         lines and points are obstacles where it is not 0.
+    executor
+        Any `concurrent.futures.Executor`, on which large instances are worked on in tiles by a
+        method that `supports` an executor; the tree is the same. Not with obstacles or existing
+        networks.
     options
         The method's own options; `methods()[name].options` lists them.
 
@@ -112,6 +118,8 @@ def solve(
         If there is no such method, or an argument or option has a value it cannot have.
     MissingDependencyError
         If the method, the device or the coordinate system needs a package that is not installed.
+    WorkerError
+        If the workers of the executor died at a tile on every try.
 
     Examples
     --------
@@ -136,9 +144,10 @@ def solve(
     problem = Problem.of(inside, policy, around)
     free = _free_plane(hard, soft, kept, problem)
     network = _network(lines, given, plane, problem)
+    hands = _hands(executor, chosen, monitor, free is not None or network is not None)
     stream = instance_seed(problem.terminals, seed) if chosen.info.random else seed
     steps: list[dict[str, Any]] | None = [] if trace else None
-    run = Run(problem.points, problem.frame, monitor, stream, place, steps, free, network)
+    run = Run(problem.points, problem.frame, monitor, stream, place, steps, free, network, hands)
     monitor.unit = problem.frame.unit
     try:
         tree = _run_method(chosen, run)
@@ -321,6 +330,18 @@ def _network(
     from .plane.networks import Network
 
     return Network.of(lines, given, plane.into if plane else np.asarray, problem.frame)
+
+
+def _hands(executor: Executor | None, chosen: Method, monitor: Monitor, around: bool) -> Any:
+    """Return who makes calls on an executor; None where there is none."""
+    if executor is None:
+        return None
+    from .fleet.hands import Hands
+
+    check_supports(chosen.info, "an executor")
+    if around:
+        raise OptionError("an executor is for points without obstacles and existing networks")
+    return Hands(executor, monitor, stoppable=True)
 
 
 def _check_clearance(clearance: Any) -> float:

@@ -94,7 +94,8 @@ def check_supports(info: MethodInfo, what: str) -> None:
     if what not in info.supports:
         able = [name for name in MODULES if what in _module(name).INFO.supports]
         words = {"existing": "existing networks"}.get(what, what)
-        raise OptionError(f"method {info.name!r} does not take {words}; {', '.join(able)} do")
+        verb = "does" if len(able) == 1 else "do"
+        raise OptionError(f"method {info.name!r} does not take {words}; {', '.join(able)} {verb}")
 
 
 @cache  # a lookup in the import system takes several times as long

@@ -91,6 +91,7 @@ def calls(method: str) -> Iterator[Call]:
         yield f"{method} {LARGE[method]}", partial(_large, method, api.solve, rng)
     if method == "exact":
         yield "exact lists", partial(_exact_lists, api.solve, rng)
+        yield "exact in tiles", partial(_exact_in_tiles, rng.random((280, 2)))
         yield "local cuts", _local_cuts
     if method == "local":
         yield "tiles", partial(_tiles, rng.random((900, 2)))
@@ -125,6 +126,15 @@ def _cells_at_a_stop(points: FloatArray) -> None:
 
     plane = Plane.of([box(1.2, 0.0, 1.4, 1.0)], 0.0, Frame(np.zeros(2), 0))
     spanning_tree(plane, points + [[1.0, 0.0]] * (points[:, :1] < 0.5), np.ones(1, np.int64))
+
+
+def _exact_in_tiles(points: FloatArray) -> None:
+    """Solve on an executor, in tiles that hold a part of the points."""
+    from .api import solve
+    from .run.executor import HereExecutor
+
+    with HereExecutor() as executor:
+        solve(points * [100.0, 3.0], "exact", executor=executor, tile=100)
 
 
 def _relays(points: FloatArray) -> None:

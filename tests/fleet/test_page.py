@@ -46,6 +46,12 @@ def test_dask_example(tmp_path):
     assert done.stdout == "2000 {'optimal'}\n", done.stderr
 
 
+def test_the_proof_in_tiles(tmp_path):
+    (block,) = (one for one in BLOCKS if '"exact"' in one)
+    done = run(block, tmp_path)
+    assert done.stdout == "optimal 2\n", done.stderr
+
+
 @pytest.mark.heavy
 def test_dask_example_with_a_file(tmp_path):
     pytest.importorskip("distributed", reason="the [dask] extra")

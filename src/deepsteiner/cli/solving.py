@@ -36,6 +36,12 @@ def prepare(
         name = "--workers" if executor is None else "--engine"
         raise OptionError(f"{name} is for plane coordinates without --trace")
     points = [instance.points for instance in instances]
+    if executor is not None and len(instances) == 1:
+        from ..registry import get_method
+
+        if "an executor" in get_method(method, options).info.supports:
+            arguments = {"method": method, "executor": executor, **common, **options}
+            return OneByOne(points, watch, arguments)
     if executor is not None:
         from ..fleet.job import FleetJob
 

@@ -32,7 +32,7 @@ class MethodInfo:
     plain install, `strict` promises Steiner points of degree 3 with 120-degree angles, and
     `random` says that the seed matters. A method whose `devices` do not name "cuda" works on the
     processor, whatever the device. `supports` names what it takes beyond points: "obstacles",
-    "existing", "soft regions".
+    "existing", "soft regions", "an executor".
 
     Examples
     --------
@@ -59,7 +59,8 @@ class Run:
 
     `trace` is a list to append JSON-able records to, or None where nobody asked for one. `plane`
     has the obstacles (a `plane.plane.Plane`), None where there are none, `network` the existing
-    networks (a `plane.networks.Network`); with these there may be fewer points.
+    networks (a `plane.networks.Network`); with these there may be fewer points. `hands` make calls
+    on an executor (`fleet.hands.Hands`), None where there is none.
     """
 
     points: FloatArray
@@ -70,6 +71,7 @@ class Run:
     trace: list[dict[str, Any]] | None = None
     plane: Any = None
     network: Any = None
+    hands: Any = None
 
     def length(self, steiner: FloatArray, edges: IntArray) -> float:
         """Return the length of a tree over the points and Steiner points, in the frame."""

@@ -8,7 +8,9 @@ where the list falls into narrow pieces and by linear programming with branch an
 Guarantee: the shortest tree, proven, when the status is "optimal"; a proven bound otherwise. Time:
 exponential in the worst case, since the problem is NP-hard; on uniform points about linear in n (a
 millisecond or less for each, and 40 kB), on whole lattices and drilled boards far more. The tree
-does not depend on the number of threads.
+does not depend on the number of threads, nor on an executor, whose workers generate in tiles: then
+the memory of each depends on the tile (and on how far full Steiner trees reach around it), and this
+process holds the list.
 
 P. Winter and M. Zachariasen, "Euclidean Steiner minimum trees: an improved exact algorithm",
 Networks 30 (1997) 149-166. D. M. Warme, P. Winter and M. Zachariasen, "Exact algorithms for plane
@@ -42,6 +44,7 @@ from ..geometry.start import start_tree
 from ..io.atomic import check_can_write
 from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import cores, share
+from ..run.watch import Stopped
 from .batches import SmallTrees
 
 if TYPE_CHECKING:
@@ -58,6 +61,8 @@ GOOD_START_FROM = 200
 DEFAULT_SECONDS = 2e-3
 # From here on a solve uses every core unless told otherwise.
 MANY = 2000
+# Points of a tile, in which an executor's workers generate: about 1.5 GB for each worker.
+TILE_POINTS = 20_000
 # Up to here a whole solve is one kernel call, which nearly always needs no linear programme.
 BATCH_LIMIT = 20
 
@@ -80,6 +85,9 @@ class Options:
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
+    tile: int | None = option(
+        None, f"points of a tile, with an executor; None: {TILE_POINTS}", minimum=100
+    )
 
 
 INFO = MethodInfo(
@@ -88,7 +96,7 @@ INFO = MethodInfo(
     guarantee="the shortest tree, proven, when the status is optimal; a proven bound otherwise",
     options=describe(Options),
     strict=True,
-    supports=frozenset({"obstacles", "existing"}),
+    supports=frozenset({"obstacles", "existing", "an executor"}),
 )
 
 
@@ -143,11 +151,15 @@ class _Solve:
         run = self.request
         if self.options.save_fsts is not None:
             check_can_write(self.options.save_fsts)
+        in_tiles = self._in_tiles()
         if not run.monitor.report("start", 0, 0, self.length, self.bound):
             return self._finished(optimal=False)
         self._begin_well()
         began = time.perf_counter()
-        trees = self._list()
+        try:
+            trees = self._list(in_tiles)
+        except Stopped:
+            return self._finished(optimal=False)
         self.info["generation"] = {**trees.stats, "seconds": time.perf_counter() - began}
         if self.options.save_fsts is not None:
             self._save(trees, self.options.save_fsts)
@@ -174,14 +186,16 @@ class _Solve:
         run.monitor.known = (None, None)
         self._offer(tree.steiner, tree.edges)
 
-    def _list(self) -> FullTrees:
+    def _list(self, in_tiles: bool) -> FullTrees:
         """Generate the list of FSTs, or load the one given."""
         from ..fst.enumerate.complete.generate import generate
         from ..fst.trees import FullTrees
 
         if self.options.load_fsts is None:
-            limit = self.options.max_fst_size
-            points, threads = self.request.points, self._threads()
+            limit, points = self.options.max_fst_size, self.request.points
+            if in_tiles:
+                return self._list_in_tiles(limit)
+            threads = self._threads()
             return generate(points, max_size=limit, keep_going=self._go_on, threads=threads)
         path = self.options.load_fsts
         trees = FullTrees.load(path)
@@ -194,6 +208,31 @@ class _Solve:
         if trees.doubt:
             _log.warning("%s: %s", path, trees.doubt)
         return trees
+
+    def _in_tiles(self) -> bool:
+        """Return whether the list is generated in tiles; refuse options that do not go together."""
+        from ..fst.enumerate.tiled.generate import LEAST
+
+        options = self.options
+        if self.request.hands is None:
+            if options.tile is not None:
+                raise OptionError(
+                    "tile is for solving on an executor; give executor (--engine) too"
+                )
+            return False
+        if options.max_work is not None:
+            raise OptionError("max_work counts work in one piece; it cannot be given an executor")
+        return len(self.request.points) > max(options.tile or TILE_POINTS, LEAST)
+
+    def _list_in_tiles(self, max_size: int | None) -> FullTrees:
+        from ..fst.enumerate.tiled.generate import generate_in_tiles
+
+        run, tile = self.request, self.options.tile or TILE_POINTS
+        run.monitor.known = (self.length, self.bound)
+        try:
+            return generate_in_tiles(run.points, run.hands, tile=tile, max_size=max_size)
+        finally:
+            run.monitor.known = (None, None)
 
     def _threads(self) -> int:
         many = len(self.request.points) >= MANY and self.options.max_work is None

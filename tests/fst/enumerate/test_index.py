@@ -180,7 +180,7 @@ def test_pairs_are_found_wherever_they_are(grown):
 
 def test_no_needed_edge_of_a_terminal_is_longer_than_its_reach(grown):
     """Beyond it, some terminal is nearer to both ends than they are to each other."""
-    sectors = reach_kernels.terminal_reaches(grown.ground)
+    sectors, _ = reach_kernels.terminal_reaches(grown.ground)
     shorter = 0
     for t, sector in itertools.product(range(grown.n), range(reach_kernels.SECTORS)):
         length = sectors[t, sector] * (1 + 1e-12)

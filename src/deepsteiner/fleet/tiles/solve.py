@@ -15,22 +15,22 @@ a few numbers for each point.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from collections.abc import Iterator
+from concurrent.futures import Executor
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...core.errors import DeepSteinerError, OptionError, WorkerError
+from ...core.errors import OptionError
 from ...core.points import Array, FloatArray, IntArray
 from ...core.scalars import as_whole
 from ...registry import get_method
 from ...run.executor import HereExecutor, ProcessExecutor
 from ...run.monitor import Monitor, ProgressCallback
 from ...run.watch import Stopped
-from ..crew import AHEAD, POLL_SECONDS, TRIES, width_of
+from ..hands import Call, Hands
 from .areas import Whole, areas_of
 from .grid import Tiling, cells_for, hilbert_order
 from .pieces import Pieces, terminals_in
@@ -42,7 +42,6 @@ from .tasks import POINTS, Search, area_file, edge_lengths, solve_tile, spanning
 TILE_POINTS, LEAST_TILE = 500_000, 100
 # The width of the first strips, in cells.
 STRIP_CELLS = 3
-Call = tuple[Callable[..., Any], tuple[Any, ...]]
 
 
 def solve_tiles(
@@ -118,54 +117,11 @@ def solve_tiles(
                 stack.callback(executor.shutdown, wait=False, cancel_futures=True)
             found = mapped_points(points, work)
             job = _Tiles(found, place, Search(str(work), method, options), size)
-            return job.run(_Hands(executor, Monitor(None, on_progress)))
+            return job.run(Hands(executor, Monitor(None, on_progress)))
     except Stopped:
         return None
     finally:
         shutil.rmtree(work, ignore_errors=True)
-
-
-class _Hands:
-    """An executor and a monitor: calls made on the one, told to the other, tried again if lost."""
-
-    def __init__(self, executor: Executor, monitor: Monitor) -> None:
-        self._executor, self.monitor = executor, monitor
-
-    def all(self, phase: str, calls: Iterable[Call], total: int) -> list[Any]:
-        """Return the results of all calls, in their order."""
-        found = dict(self._each(phase, calls, total))
-        return [found[number] for number in range(len(found))]
-
-    def _each(self, phase: str, calls: Iterable[Call], total: int) -> Iterator[tuple[int, Any]]:
-        """Yield the number and the result of each call, as they come."""
-        waiting = enumerate(calls)
-        running: dict[Future[Any], tuple[int, Call, int]] = {}
-        done, more = 0, True
-        while more or running:
-            while more and len(running) < AHEAD * width_of(self._executor) + 1:
-                entry = next(waiting, None)
-                more = entry is not None
-                if entry is not None:
-                    self._begin(running, *entry, 1)
-            for future in wait(running, POLL_SECONDS, FIRST_COMPLETED).done:
-                number, call, tries = running.pop(future)
-                error = future.exception()
-                if error is None:
-                    done += 1
-                    yield number, future.result()
-                elif isinstance(error, DeepSteinerError):
-                    raise error
-                elif tries >= TRIES + 1 or isinstance(error, BrokenExecutor):
-                    raise WorkerError(f"{phase} {number} failed on every try ({error})")
-                else:
-                    self._begin(running, number, call, tries + 1)
-            if not self.monitor.report(phase, done, total):
-                for future in running:
-                    future.cancel()
-                raise Stopped
-
-    def _begin(self, running: dict[Future[Any], Any], number: int, call: Call, tries: int) -> None:
-        running[self._executor.submit(call[0], *call[1])] = number, call, tries
 
 
 class _Tiles:
@@ -186,7 +142,7 @@ class _Tiles:
         self._points.flush()
         self._given = points
 
-    def run(self, hands: _Hands) -> PartedTree:
+    def run(self, hands: Hands) -> PartedTree:
         """Run all steps and write the tree."""
         forest = self._spanning_tree(hands)
         spanning_length = float(self._lengths(forest).sum())
@@ -212,7 +168,7 @@ class _Tiles:
 
     # --- the spanning tree ------------------------------------------------------------------------
 
-    def _spanning_tree(self, hands: _Hands) -> IntArray:
+    def _spanning_tree(self, hands: Hands) -> IntArray:
         tiling = self._tiling
         starts = tiling.point_start
         calls: list[Call] = [
@@ -247,7 +203,7 @@ class _Tiles:
     # --- seams ------------------------------------------------------------------------------------
 
     def _seams(
-        self, hands: _Hands, forest: IntArray, crossing: IntArray
+        self, hands: Hands, forest: IntArray, crossing: IntArray
     ) -> tuple[list[Array], dict[int, Array]]:
         """Solve areas again; return what stays of each tile and of the crossing edges, and what
         is added from each area.

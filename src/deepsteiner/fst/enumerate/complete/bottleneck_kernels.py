@@ -43,6 +43,10 @@ class Grid(NamedTuple):
     scale: float  # 1 / side of the cells (0: there is one cell)
     columns: int
     rows: int
+    left: int  # of a tile: the columns and rows of the whole grid that come before those held
+    below: int
+    all_columns: int  # of the whole grid
+    all_rows: int
 
 
 class Box(NamedTuple):
@@ -54,6 +58,23 @@ class Box(NamedTuple):
     high: int
 
 
+class Part(NamedTuple):
+    """Which terminals these are: all of them, or those in and around a tile."""
+
+    rank: Ints  # their numbers in the merge order of all terminals
+    total: int  # how many terminals there are in all
+    core: Ints  # 1 for those of the tile itself; empty where these are all terminals
+    found: Floats  # of branches with a terminal of the tile: LOST, WIDEST and FARTHEST
+
+
+LOST, WIDEST, FARTHEST = range(3)
+"""What is known of a tile's branches.
+
+How many were left out because tests had to look beyond what is held, the widest view (see
+`reach_kernels`) of one, and the farthest that one leads from its nearest terminal.
+"""
+
+
 class Ground(NamedTuple):
     """What the tests need to know about the terminals, which are numbered in merge order."""
 
@@ -62,6 +83,7 @@ class Ground(NamedTuple):
     grid: Grid
     longest: float  # the longest gap, which no edge of a shortest tree exceeds
     stride: int  # a step through the terminals that visits all of them in a scattered order
+    part: Part
 
 
 @njit(cache=True, error_model="numpy")
@@ -137,29 +159,45 @@ def merge_order(n: int, edges: Ints, lengths: Floats) -> tuple[Ints, Floats]:
 def prepare_ground(points: Floats, order: Ints, gap_list: Floats) -> Ground:
     """Renumber points in merge order; make the sparse table of their gaps and their grid."""
     n = len(points)
-    places = np.empty(n, np.complex128)
-    for i in range(n):
+    places = in_order(points, order)
+    longest = 0.0
+    for gap in gap_list:
+        longest = max(longest, gap)
+    part = Part(np.arange(n), n, np.empty(0, np.int64), np.zeros(3))
+    grid = sorted_into(measured_grid(places), places)
+    return Ground(places, gap_table(n, gap_list), grid, longest, scattering_step(n), part)
+
+
+@njit(cache=True, error_model="numpy")
+def in_order(points: Floats, order: Ints) -> Complexes:
+    """Points in an order, as complex numbers."""
+    places = np.empty(len(order), np.complex128)
+    for i in range(len(order)):
         places[i] = complex(points[order[i], 0], points[order[i], 1])
+    return places
+
+
+@njit(cache=True, error_model="numpy")
+def gap_table(n: int, gap_list: Floats) -> Floats:
+    """The sparse table of the gaps between n terminals in merge order."""
     levels = 1
     while 1 << levels < n:
         levels += 1
     gaps = np.zeros((levels + 1, n))
-    longest = 0.0
     for i in range(n - 1):
         gaps[0, i] = gap_list[i]
-        longest = max(longest, gap_list[i])
     for k in range(1, levels):
         half = 1 << (k - 1)
         for i in range(n - (1 << k)):
             gaps[k, i] = max(gaps[k - 1, i], gaps[k - 1, i + half])
     for i in range(2, n):
         gaps[levels, i] = gaps[levels, i // 2] + 1.0
-    return Ground(places, gaps, lay_grid(places), longest, scattering_step(n))
+    return gaps
 
 
 @njit(cache=True, error_model="numpy")
-def lay_grid(places: Complexes) -> Grid:
-    """Sort places into cells, about as many as there are places."""
+def measured_grid(places: Complexes) -> Grid:
+    """A grid of about as many cells as there are places, without these."""
     n = len(places)
     x_low = x_high = places[0].real
     y_low = y_high = places[0].imag
@@ -172,7 +210,15 @@ def lay_grid(places: Complexes) -> Grid:
         side = max(np.sqrt(width * height / n), max(width, height) / n)
         scale = 1.0 / side
         columns, rows = min(n, int(width / side) + 1), min(n, int(height / side) + 1)
-    empty = Grid(np.empty(0, np.int64), complex(x_low, y_low), scale, columns, rows)
+    corner = complex(x_low, y_low)
+    none = int(np.int64(0))  # a literal would make another type
+    return Grid(np.empty(0, np.int64), corner, scale, columns, rows, none, none, columns, rows)
+
+
+@njit(cache=True, error_model="numpy")
+def sorted_into(empty: Grid, places: Complexes) -> Grid:
+    """The grid with places sorted into its cells."""
+    n, columns, rows = len(places), empty.columns, empty.rows
     cell = np.empty(n, np.int64)
     for i in range(n):
         cell[i] = row_of(places[i].imag, empty) * columns + column_of(places[i].real, empty)
@@ -182,7 +228,10 @@ def lay_grid(places: Complexes) -> Grid:
         cells[i] = start[i] + len(start)
     for i in range(n):
         cells[len(start) + i] = items[i]
-    return Grid(cells, empty.corner, scale, columns, rows)
+    return Grid(
+        cells, empty.corner, empty.scale, columns, rows, empty.left, empty.below,
+        empty.all_columns, empty.all_rows,
+    )  # fmt: skip
 
 
 @lean
@@ -201,13 +250,32 @@ def scattering_step(n: int) -> int:
 @lean
 def column_of(x: float, grid: Grid) -> int:
     """Grid column of a position; what lies outside belongs to the border."""
-    return int(min(max((x - grid.corner.real) * grid.scale, 0.0), grid.columns - 1.0))
+    return int(min(max((x - grid.corner.real) * grid.scale - grid.left, 0.0), grid.columns - 1.0))
 
 
 @lean
 def row_of(y: float, grid: Grid) -> int:
     """Grid row of a position; what lies outside belongs to the border."""
-    return int(min(max((y - grid.corner.imag) * grid.scale, 0.0), grid.rows - 1.0))
+    return int(min(max((y - grid.corner.imag) * grid.scale - grid.below, 0.0), grid.rows - 1.0))
+
+
+@lean
+def is_held(low: complex, high: complex, grid: Grid) -> bool:
+    """Whether a tile holds all cells of a rectangle, and so every terminal in them."""
+    if grid.columns == grid.all_columns and grid.rows == grid.all_rows:
+        return True
+    x, y, scale = grid.corner.real, grid.corner.imag, grid.scale
+    last_column, last_row = grid.all_columns - 1.0, grid.all_rows - 1.0
+    left = min(max((low.real - x) * scale, 0.0), last_column)
+    right = min(max((high.real - x) * scale, 0.0), last_column)
+    lower = min(max((low.imag - y) * scale, 0.0), last_row)
+    upper = min(max((high.imag - y) * scale, 0.0), last_row)
+    return bool(
+        left >= grid.left
+        and right < grid.left + grid.columns
+        and lower >= grid.below
+        and upper < grid.below + grid.rows
+    )
 
 
 @lean

@@ -50,7 +50,7 @@ from .arc_kernels import (
     turn,
     unit,
 )
-from .bottleneck_kernels import Complexes, Ground, Records
+from .bottleneck_kernels import Ground, Records
 from .forest_kernels import (
     MIN_EDGE,
     TIE,
@@ -91,7 +91,7 @@ def project(branches: Records, row: int) -> Arc:
 
 
 @lean
-def cut_rivals(points: Complexes, branches: Records, row: int, side: int, arc: Arc) -> Arc:
+def cut_rivals(ground: Ground, branches: Records, row: int, side: int, arc: Arc) -> Arc:
     """Cut an arc by the terminals next to a leaf: the Steiner point must not be nearer to them.
 
     A case of the lune property that has a closed form. With t' nearer than t to the Steiner point
@@ -100,9 +100,12 @@ def cut_rivals(points: Complexes, branches: Records, row: int, side: int, arc: A
     circle. Neighbours in merge order are near in space; in a tight cluster only the foremost
     terminal survives.
     """
+    points, rank = ground.points, ground.part.rank
     new, leaf = branches[row], child_of(branches, row, side)
     w = edge_vector(branches, row, leaf, 2 * side - 1)
     for rival in range(max(leaf - RIVALS, 0), min(leaf + RIVALS, len(points) - 1) + 1):
+        if abs(rank[rival] - rank[leaf]) > RIVALS:  # a tile leaves some terminals out
+            continue
         way = points[rival] - points[leaf]
         gap = norm(way)
         if not arc.exists or rival == leaf or gap + TIE >= min(dot(w, arc.a), dot(w, arc.b)):
@@ -212,7 +215,7 @@ def merge(
     arc = keep_at_most(to_right, limit, keep_at_most(to_left, limit, arc))
     for side in range(2):
         if arc.exists and branches[child_of(branches, row, side)].size == 1:
-            arc = cut_rivals(ground.points, branches, row, side, arc)
+            arc = cut_rivals(ground, branches, row, side, arc)
     if not arc.exists:
         return arc
     between, spanning = merge_members(ground.gaps, forest, scratch.near, left, right, where)

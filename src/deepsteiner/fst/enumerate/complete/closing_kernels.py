@@ -47,6 +47,7 @@ def close_some(
     """
     ground, forest, trees = generation[:3]
     branches, grid, size = forest.branches, ground.grid, forest.branches[low].size
+    stack = scratch.stack
     drawing = new_drawing(size)
     longest = np.zeros((2 * size, 2 * size))
     position, count, kept = low, 0, 0
@@ -68,14 +69,14 @@ def close_some(
                     continue
                 key = own.key + branches[t].key
                 known = find_tree(trees, forest, key, position, t)
-                if known >= 0 and trees.items[known].length <= length:
+                if known >= 0 and not improves(forest, stack, position, length, trees.items[known]):
                     continue
                 if split_cost(forest, trees, position, t) < length + TIE:
                     continue
                 if is_better_swapped(branches, position, ground.points[t]):
                     continue
                 budget -= 10
-                place_tree(ground.points, forest, scratch.stack, position, t, drawing)
+                place_tree(ground.points, forest, stack, position, t, drawing)
                 if tree_may_be_needed(ground, forest, position, t, drawing, longest):
                     tree = found[count]
                     tree.branch, tree.root, tree.key, tree.length = position, t, key, length
@@ -91,12 +92,13 @@ def close_some(
 def enter_trees(generation: Generation, found: Records, count: int) -> bool:
     """Enter trees, of each terminal set the shortest; False, and nothing done, without room."""
     forest, trees, progress = generation.forest, generation.trees, generation.progress[0]
+    stack = generation.scratch.stack
     if progress.trees + count > len(trees.items):
         return False
     for k in range(count):
         new = found[k]
         known = find_tree(trees, forest, new.key, new.branch, new.root)
-        if known >= 0 and trees.items[known].length <= new.length:
+        if known >= 0 and not improves(forest, stack, new.branch, new.length, trees.items[known]):
             continue
         if known < 0:
             known = progress.trees
@@ -104,6 +106,42 @@ def enter_trees(generation: Generation, found: Records, count: int) -> bool:
             insert_key(trees.table, new.key, known)
         trees.items[known] = new
     return True
+
+
+@lean
+def improves(forest: Forest, stack: Records, branch: int, length: float, old: Any) -> bool:
+    """Whether a tree replaces one of the same terminals: it is shorter.
+
+    Of equally short ones it is one that does not depend on the order in which they are found.
+    """
+    if length == old.length:
+        return comes_before(forest, stack, branch, old.branch)
+    return bool(length < old.length)
+
+
+@lean
+def comes_before(forest: Forest, stack: Records, one: int, two: int) -> bool:
+    """Whether a branch comes before another of the same terminals, by size and leaf, left first.
+
+    The stack holds pairs of branches to compare.
+    """
+    branches = forest.branches
+    stack[0].node, stack[0].parent = one, two
+    depth = 1
+    while depth > 0:
+        depth -= 1
+        a, b = stack[depth].node, stack[depth].parent
+        if branches[a].size != branches[b].size:
+            return bool(branches[a].size < branches[b].size)
+        if branches[a].size == 1:
+            if a != b:
+                return bool(a < b)
+            continue
+        for side in range(2):  # the left children end on top
+            stack[depth].node = child_of(branches, a, 1 - side)
+            stack[depth].parent = child_of(branches, b, 1 - side)
+            depth += 1
+    return False
 
 
 @njit(cache=True, error_model="numpy")

@@ -62,6 +62,7 @@ TREE = np.dtype(
     align=True,
 )
 
+VIEW = np.dtype([("low", np.complex128), ("high", np.complex128)], align=True)
 VISIT = np.dtype([("node", np.int64), ("turned", np.int64), ("parent", np.int64)], align=True)
 VERTEX = np.dtype([("place", np.complex128), ("rate", np.float64)], align=True)
 PATH = np.dtype([("longest", np.float64), ("rate", np.float64)], align=True)
@@ -72,6 +73,7 @@ class Forest(NamedTuple):
 
     branches: Records  # of BRANCH
     members: Ints  # sorted terminals of each branch
+    views: Records  # of VIEW: where the tests of each branch of a tile look; empty without tiles
 
 
 class Trees(NamedTuple):
@@ -245,7 +247,7 @@ def merge_members(
     Returns the cheapest link between the two (disjoint) sides and the length of the minimum
     spanning tree of the union under bottleneck distances.
     """
-    branches, members = forest
+    branches, members = forest.branches, forest.members
     i, j = branches[left].start, branches[right].start
     i_end, j_end = i + branches[left].size, j + branches[right].size
     k = where

@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ....core.errors import PointsError
+from ....core.points import FloatArray, IntArray
 from ....run.threads import Workers
 from ....run.watch import Stopped, waited
+from ...order import in_list_order
 from ...trees import FullTrees
 
 if TYPE_CHECKING:
@@ -87,10 +89,10 @@ def generate(
     array = _checked(points)
     begin = time.perf_counter()
     with Workers(threads) as workers:
-        run = _Generation(array, keep_going, workers)
+        run = Growth(array, begun(array), keep_going, workers)
         complete = run.grow(max_size)
     middle = time.perf_counter()
-    trees = run.collect(complete)
+    trees = in_list_order(run.collect(complete), run.state.order)
     trees.stats["seconds_growing"] = middle - begin
     trees.stats["seconds_collecting"] = time.perf_counter() - middle
     return trees
@@ -108,16 +110,36 @@ def _checked(points: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-class _Generation:
+def begun(points: NDArray[np.float64]) -> Generation:
+    """Return a generation of all points, before it has grown."""
+    from .generation_kernels import begin
+
+    return begin(points, *sorted_spanning_tree(points))
+
+
+def sorted_spanning_tree(points: NDArray[np.float64]) -> tuple[IntArray, FloatArray]:
+    """Return the minimum spanning tree that generation stands on: edges and lengths, by length."""
+    from ....geometry.spanning_trees import minimum_spanning_tree
+    from .bottleneck_kernels import by_length, spanning_tree
+
+    if len(points) <= DENSE_LIMIT:
+        edges, lengths = spanning_tree(points)
+    else:
+        edges, lengths = by_length(points, minimum_spanning_tree(points))
+    return edges, lengths
+
+
+class Growth:
     """One run between slices; makes more room when a kernel asks for it."""
 
     def __init__(
-        self, points: NDArray[np.float64], keep_going: KeepGoing | None, workers: Workers
+        self,
+        points: NDArray[np.float64],
+        state: Generation,
+        keep_going: KeepGoing | None,
+        workers: Workers,
     ) -> None:
-        from ....geometry.spanning_trees import minimum_spanning_tree
-        from .bottleneck_kernels import by_length, spanning_tree
         from .forest_kernels import new_scratch
-        from .generation_kernels import begin
         from .growth_kernels import finish_level
 
         self.points = points
@@ -125,11 +147,7 @@ class _Generation:
         self.workers = workers
         self.room = PAIRS_A_PART
         self.scratch = workers.scratch(lambda: new_scratch(len(points)))
-        if len(points) <= DENSE_LIMIT:
-            edges, lengths = spanning_tree(points)
-        else:
-            edges, lengths = by_length(points, minimum_spanning_tree(points))
-        self.state = begin(points, edges, lengths)
+        self.state = state
         finish_level(self.state, 1)
 
     def grow(self, max_size: int | None) -> bool:

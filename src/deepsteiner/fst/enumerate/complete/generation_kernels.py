@@ -8,11 +8,24 @@ import numpy as np
 
 from ....core.jit import njit
 from ....core.points import Array
-from .bottleneck_kernels import Floats, Ground, Ints, Records, merge_order, prepare_ground
+from .bottleneck_kernels import (
+    Floats,
+    Grid,
+    Ground,
+    Ints,
+    Part,
+    Records,
+    gap_table,
+    in_order,
+    merge_order,
+    prepare_ground,
+    sorted_into,
+)
 from .forest_kernels import (
     BRANCH,
     MASK_BITS,
     TREE,
+    VIEW,
     Forest,
     Scratch,
     Trees,
@@ -21,7 +34,7 @@ from .forest_kernels import (
     set_key,
 )
 from .index_kernels import Index, new_index
-from .reach_kernels import terminal_reaches
+from .reach_kernels import note_view, terminal_reaches, widen
 
 DONE, MORE, BRANCHES_FULL, TREES_FULL, PAIRS_FULL = range(5)
 """What a slice ended with: level finished, call again, or call again with more room."""
@@ -67,12 +80,54 @@ class Generation(NamedTuple):
 
 @njit(cache=True, error_model="numpy")
 def begin(points: Floats, edges: Ints, lengths: Floats) -> Generation:
-    """Enter the terminals as branches of size one."""
-    n = len(points)
-    order, gaps = merge_order(n, edges, lengths)
+    """Begin with all points and their minimum spanning tree."""
+    order, gaps = merge_order(len(points), edges, lengths)
     ground = prepare_ground(points, order, gaps)
-    reach = terminal_reaches(ground)
-    rows = 32 * n + 32
+    reach, _ = terminal_reaches(ground)
+    none = int(np.int64(0))  # a literal would compile the callee twice
+    return enter_terminals(ground, reach, none, order, edges, lengths)
+
+
+@njit(cache=True, error_model="numpy")
+def begin_tile(
+    points: Floats, numbers: Ints, gaps: Floats, longest: float, grid: Grid, part: Part, near: Ints
+) -> Generation:
+    """Begin with the terminals in and around a tile, which are given in merge order.
+
+    `numbers` are theirs in the input; gaps, their longest, and the grid are those of all terminals.
+    Branches are made of the terminals `near` the tile only; the others are there to be looked at.
+    """
+    n = len(points)
+    places = in_order(points, np.arange(n))
+    stride = int(np.int64(1))
+    ground = Ground(places, gap_table(n, gaps), sorted_into(grid, places), longest, stride, part)
+    reach, looked = terminal_reaches(ground)
+    rows = room_for(n)
+    no_edges, no_lengths = np.empty((0, 2), np.int64), np.empty(0)
+    generation = enter_terminals(ground, reach, rows, numbers, no_edges, no_lengths)
+    forest = generation.forest
+    for t in range(n):
+        forest.views[t].low = forest.views[t].high = places[t]
+        seen = max(looked[t], forest.branches[t].reach)
+        widen(forest, t, places[t], seen if near[t] else np.inf)
+        if part.core[t]:
+            note_view(ground, forest, t)
+    return generation
+
+
+@njit(cache=True, error_model="numpy")
+def room_for(n: int) -> int:
+    """How many branches there is room for at first."""
+    return 32 * n + 32
+
+
+@njit(cache=True, error_model="numpy")
+def enter_terminals(
+    ground: Ground, reach: Floats, views: int, order: Ints, edges: Ints, lengths: Floats
+) -> Generation:
+    """Enter the terminals as branches of size one; with room for so many views."""
+    n = len(ground.points)
+    rows = room_for(n)
     branches, members = np.empty(rows, BRANCH), np.empty(4 * rows, np.int64)
     for t in range(n):
         own = branches[t]
@@ -87,7 +142,7 @@ def begin(points: Floats, edges: Ints, lengths: Floats) -> Generation:
     progress[0].branches = progress[0].members = n
     return Generation(
         ground,
-        Forest(branches, members),
+        Forest(branches, members, np.empty(views, VIEW)),
         hashed(np.empty(8 * n + 64, TREE), 0),
         np.zeros(n + 2, np.int64),
         new_index(rows, reach),
@@ -115,7 +170,7 @@ def with_room(generation: Generation, status: int) -> Generation:
     ground, forest, trees, first, lookup, pairs, scratch, progress, order, edges, lengths = (
         generation
     )
-    branches, members = forest
+    branches, members, views = forest
     few_rows = progress[0].branches > NEARLY_FULL * len(branches)
     few_members = progress[0].members > NEARLY_FULL * len(members)
     if status == TREES_FULL:
@@ -127,11 +182,11 @@ def with_room(generation: Generation, status: int) -> Generation:
         if few_members or not few_rows:
             members = doubled(members)
         if few_rows or not few_members:
-            branches = doubled(branches)
+            branches, views = doubled(branches), doubled(views)
             items, boxes = doubled(lookup.items), doubled(lookup.boxes)
             lookup = Index(items, boxes, lookup.starts, lookup.roots, lookup.trees, lookup.reach)
     return Generation(
-        ground, Forest(branches, members), trees, first, lookup, pairs, scratch, progress,
+        ground, Forest(branches, members, views), trees, first, lookup, pairs, scratch, progress,
         order, edges, lengths,
     )  # fmt: skip
 

@@ -36,6 +36,7 @@ from .index_kernels import (
     turned_apart,
 )
 from .lune_kernels import march
+from .reach_kernels import look_ahead, note_view
 
 MERGE_COST = 10
 """How much of the budget a merge takes, in candidates looked at."""
@@ -107,9 +108,15 @@ def grows(
     if not arc.exists:
         return False
     # The closing terminal comes after all others in the order.
-    if forest.members[member + forest.branches[row].size - 1] == len(ground.points) - 1:
+    last = forest.members[member + forest.branches[row].size - 1]
+    if ground.part.rank[last] == ground.part.total - 1:
         return False
-    return march(ground, forest, scratch, row, arc)
+    if len(forest.views) == 0:
+        return march(ground, forest, scratch, row, arc)
+    # Of a tile: only what is decided as it would be among all terminals.
+    if not look_ahead(ground, forest, row, arc) or not march(ground, forest, scratch, row, arc):
+        return False
+    return note_view(ground, forest, row)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

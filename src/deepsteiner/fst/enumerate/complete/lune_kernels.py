@@ -31,6 +31,7 @@ from .reach_kernels import settle
 
 MARCH_STEPS = 5
 AHEAD_SCAN = 256
+"""Up to so many terminals the wedge property is looked at."""
 AIM = 1e-9
 """Angle left around the only possible direction: unlike a tie it must survive rounding."""
 
@@ -166,18 +167,19 @@ def blocked_wedge(ground: Ground, forest: Forest, branch: int, u: complex) -> fl
 
     From the Steiner point the tree goes on along u. The path that turns left and right in turn
     ends in a terminal between u and 60 degrees to the left of it; its mirror image in one to the
-    right.
+    right. Where there are many terminals some nearly always lie ahead, and none are looked for.
     """
+    if ground.part.total > AHEAD_SCAN:
+        return 0.0
     points, own = ground.points, forest.branches[branch]
     s = steiner_point(own, u)
     left_end, right_end = turn(u, 1), turn(u, -1)
     n = len(points)
     exact = n <= MASK_BITS
     has_left, has_right = False, False
-    # Jumping through the merge order samples the plane, so that inside the set a few tries do;
-    # of many terminals only so many are looked at, and not finding one then means nothing.
+    # Jumping through the merge order samples the plane, so that inside the set a few tries do.
     t = forest.members[own.start + own.size - 1]
-    for _ in range(min(n, AHEAD_SCAN)):
+    for _ in range(n):
         t = t + ground.stride if t + ground.stride < n else t + ground.stride - n
         way = points[t] - s
         across = cross(u, way)
@@ -188,8 +190,6 @@ def blocked_wedge(ground: Ground, forest: Forest, branch: int, u: complex) -> fl
             has_left, has_right = has_left or on_left, has_right or on_right
             if has_left and has_right:
                 return 0.0
-    if n > AHEAD_SCAN:
-        return 0.0
     speed = 2.0 * norm(own.centre - own.equilateral)
     left = 0.0 if has_left else np.inf
     right = 0.0 if has_right else np.inf

@@ -1,4 +1,9 @@
-"""How far edges reach that leave a terminal or a branch: what the choice of partners needs."""
+"""How far edges reach that leave a terminal or a branch: what the choice of partners needs.
+
+And, for tiles, how far all tests look that decide on a branch: its view, a box around it. A tile
+holds the terminals of some cells only; a branch is treated there as it is among all terminals if
+its view is within these cells, and the views of what it is made of are (see `tiled.certificate`).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +14,26 @@ import numpy as np
 
 from ....core.jit import njit
 from .arc_kernels import Arc, cross, dot, lean, norm, unit
-from .bottleneck_kernels import Box, Floats, Ground, cells_between
-from .forest_kernels import TIE, Forest, link_cost, steiner_point
+from .bottleneck_kernels import (
+    FARTHEST,
+    LOST,
+    WIDEST,
+    Box,
+    Floats,
+    Ground,
+    bottleneck,
+    cells_between,
+    is_held,
+)
+from .forest_kernels import (
+    TIE,
+    Forest,
+    child_of,
+    edge_vector,
+    link_cost,
+    steiner_point,
+    subtree_vector,
+)
 
 MOST_PARTS = 4
 PARTS_PER_RADIAN = 20.0
@@ -30,8 +53,10 @@ class Start(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def terminal_reaches(ground: Ground) -> Floats:
+def terminal_reaches(ground: Ground) -> tuple[Floats, Floats]:
     """For each terminal and sector of directions: the longest edge that can leave, or more.
+
+    Also how far from each terminal was looked.
 
     With another terminal z nearer to both ends of an edge than they are to each other, the edge
     can be exchanged for one to z. From a terminal at distance d from z, at an angle below 90
@@ -39,7 +64,7 @@ def terminal_reaches(ground: Ground) -> Floats:
     end, the exchange must shorten the tree by more than TIE: hence the margin.
     """
     n, margin = len(ground.points), 2.0 * TIE
-    reach = np.full((n, SECTORS), ground.longest)
+    reach, looked = np.full((n, SECTORS), ground.longest), np.empty(n)
     half = np.pi / SECTORS
     for t in range(n):
         radius = first_radius(ground)
@@ -61,10 +86,11 @@ def terminal_reaches(ground: Ground) -> Floats:
                         if along > 0.0:
                             length = max(d + margin, (d * d - margin * margin) / (2.0 * along))
                             reach[t, sector] = min(reach[t, sector], length)
+            looked[t] = radius
             if reach[t].max() <= radius or radius >= ground.longest or not few:
                 break
             radius *= 2.0
-    return reach
+    return reach, looked
 
 
 @lean
@@ -118,13 +144,22 @@ def settle(ground: Ground, forest: Forest, row: int, arc: Arc) -> None:
         u = unit(first + last)
         chord = norm(u - first)
         start = Start(steiner_point(own, u), u, diameter * chord + TIE, chord)
-        reach = part_reach(ground, forest, row, start)
+        reach, looked = part_reach(ground, forest, row, start)
         own.reach = max(own.reach, reach)
+        if len(forest.views) > 0:
+            widen(forest, row, start.place, looked)
+    if len(forest.views) > 0:
+        # Terminals that close the branch are looked for in the cells within its reach, and
+        # others in the lune of the edge to them.
+        far = own.reach + 2.0 * own.spread + 1.0 / ground.grid.scale
+        widen(forest, row, own.place, own.spread + 1.5 * far)
 
 
 @lean
-def part_reach(ground: Ground, forest: Forest, branch: int, start: Start) -> float:
+def part_reach(ground: Ground, forest: Forest, branch: int, start: Start) -> tuple[float, float]:
     """Length from which on no edge that leaves a branch as `start` says matters.
+
+    Also how far was looked.
 
     An edge can be replaced when some terminal is nearer than its length to its far end and, from
     the branch, to its start or by a chain of short enough links to one of the branch's terminals:
@@ -137,7 +172,7 @@ def part_reach(ground: Ground, forest: Forest, branch: int, start: Start) -> flo
         box, few = box_around(ground, start.place, radius)
         best = min(best, reach_within(ground, forest, branch, box, start))
         if best <= radius or radius >= ground.longest or not few:
-            return best
+            return best, radius
         radius *= 2.0
 
 
@@ -172,3 +207,81 @@ def reach_within(ground: Ground, forest: Forest, branch: int, box: Box, start: S
                 near = min(near, link_cost(ground.gaps, forest, branch, z) + TIE)
             best = min(best, max(distance, near))
     return float(best)
+
+
+@lean
+def widen(forest: Forest, row: int, place: complex, radius: float) -> None:
+    """Let the view of a branch hold the square around a place."""
+    view, corner = forest.views[row], complex(radius, radius)
+    low, high = place - corner, place + corner
+    view.low = complex(min(view.low.real, low.real), min(view.low.imag, low.imag))
+    view.high = complex(max(view.high.real, high.real), max(view.high.imag, high.imag))
+
+
+@lean
+def longest_on(w: complex, arc: Arc) -> float:
+    """The largest w · u of the directions u of an arc."""
+    if cross(arc.a, w) >= 0.0 and cross(w, arc.b) >= 0.0:
+        return norm(w)
+    return max(dot(w, arc.a), dot(w, arc.b))
+
+
+@lean
+def look_ahead(ground: Ground, forest: Forest, row: int, arc: Arc) -> bool:
+    """Set the view of a new branch to what the tests of it look at; whether the tile holds that.
+
+    In the directions that joining left, the Steiner point s of the branch is within an edge of
+    the Steiner point q of either child, and q within its spread. The lune of the edge is within
+    its length of q. What a terminal may do instead of a branch (`exchange_kernels`) is looked at
+    within the room there is, which is the length up to s less the cost of reconnecting. Rivals of
+    a leaf (`branch_kernels`) are within the bottleneck distance of the branch's terminals. All
+    that is inside the children was in view when these were made, in more directions.
+    """
+    branches, members, own = forest.branches, forest.members, forest.branches[row]
+    left, right = forest.views[own.left], forest.views[own.right]
+    low, high = left.low, left.high
+    forest.views[row].low = complex(min(low.real, right.low.real), min(low.imag, right.low.imag))
+    forest.views[row].high = complex(
+        max(high.real, right.high.real), max(high.imag, right.high.imag)
+    )
+    room = longest_on(2.0 * (own.centre - own.equilateral), arc) - own.bound
+    room = max(room, bottleneck(ground.gaps, members[own.start], members[own.start + own.size - 1]))
+    for side in range(2):
+        child, turned = child_of(branches, row, side), 2 * side - 1
+        edge = longest_on(edge_vector(branches, row, child, turned), arc)
+        trunk = longest_on(subtree_vector(branches, row, child, turned), arc)
+        radius = branches[child].spread + edge + max(room, trunk - branches[child].bound)
+        widen(forest, row, branches[child].place, radius + 2.0 * TIE)
+    return is_in_view(ground, forest, row)
+
+
+@lean
+def is_in_view(ground: Ground, forest: Forest, row: int) -> bool:
+    """Whether a tile holds the view of a branch; if not, and it has a terminal of it, count it."""
+    view, own = forest.views[row], forest.branches[row]
+    if is_held(view.low, view.high, ground.grid):
+        return True
+    for position in range(own.start, own.start + own.size):
+        if ground.part.core[forest.members[position]]:
+            ground.part.found[LOST] += 1.0
+            break
+    return False
+
+
+@lean
+def note_view(ground: Ground, forest: Forest, row: int) -> bool:
+    """Whether a tile holds the view of a branch that survived; if so, note how wide it is."""
+    if not is_in_view(ground, forest, row):
+        return False
+    view, own, found = forest.views[row], forest.branches[row], ground.part.found
+    ours, nearest = False, np.inf
+    for position in range(own.start, own.start + own.size):
+        t = forest.members[position]
+        way = ground.points[t] - own.place
+        nearest = min(nearest, max(abs(way.real), abs(way.imag)))
+        ours = ours or ground.part.core[t] != 0
+    if ours:
+        across = view.high - view.low
+        found[WIDEST] = max(found[WIDEST], max(across.real, across.imag))
+        found[FARTHEST] = max(found[FARTHEST], nearest + own.spread + own.reach)
+    return True

@@ -37,7 +37,7 @@ def place_tree(
     points: Complexes, forest: Forest, stack: Records, branch: int, root: int, drawing: Drawing
 ) -> float:
     """Draw the tree that `root` closes; return the sum of its edges."""
-    branches, members = forest
+    branches, members = forest.branches, forest.members
     spots, edges = drawing
     count, begin = branches[branch].size, branches[branch].start
     for i in range(count):
@@ -73,7 +73,7 @@ def place_tree(
 @lean
 def side_link(gaps: Floats, forest: Forest, branch: int, root: int, child: int) -> float:
     """Cheapest link between the terminals below an edge and all others of its tree."""
-    branches, members = forest
+    branches, members = forest.branches, forest.members
     begin, count = branches[branch].start, branches[branch].size
     j = branches[child].start
     j_end = j + branches[child].size

@@ -222,7 +222,8 @@ def close(
 @njit(cache=True, error_model="numpy")
 def enter(sprouts: Sprouts, found: Records, known: int) -> int:
     """Enter trees, of each set of leaves the shortest; returns how many there are then."""
-    trees, forest = sprouts.trees, Forest(sprouts.branches, sprouts.members)
+    trees, branches = sprouts.trees, sprouts.branches
+    forest = Forest(branches, sprouts.members, branches[:0])  # without views
     for new in found:
         tree = find_tree(trees, forest, new.key, new.branch, new.root)
         if tree < 0:

@@ -1,0 +1,114 @@
+"""`exact` on executors: the tree, the claims and the refusals of one process."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import deepsteiner as ds
+from deepsteiner.cli import run
+from deepsteiner.core.errors import OptionError, WorkerError
+from deepsteiner.run.executor import HereExecutor, ProcessExecutor
+
+POINTS = np.random.default_rng(3).random((300, 2)) * [100.0, 3.0]
+
+
+@pytest.fixture(scope="module")
+def alone():
+    return ds.solve(POINTS, "exact")
+
+
+def assert_same_tree(one, two):
+    assert one.status == two.status
+    assert one.length == two.length
+    assert one.lower_bound == two.lower_bound
+    assert np.array_equal(one.steiner_points, two.steiner_points)
+    assert np.array_equal(one.edges, two.edges)
+
+
+class Flaky(ThreadPoolExecutor):
+    """A thread whose first calls are lost."""
+
+    def __init__(self, failures):
+        super().__init__(1)
+        self.failures = failures
+
+    def submit(self, function, *arguments):
+        self.failures -= 1
+        return super().submit(lost if self.failures >= 0 else function, *arguments)
+
+
+def lost(*_):
+    raise ConnectionError("the worker is gone")
+
+
+def test_the_tree_is_that_of_one_process(alone):
+    reports = []
+    with ProcessExecutor(1) as executor:
+        tree = ds.solve(POINTS, "exact", executor=executor, tile=100, on_progress=reports.append)
+    assert tree.status == "optimal"
+    assert tree.info["generation"]["tiles"] == 4
+    assert_same_tree(tree, alone)
+    told = [one for one in reports if one.phase == "generating in tiles"]
+    assert told[-1].done == told[-1].total
+    assert all(one.lower_bound < one.length for one in told)
+
+
+def test_lost_workers_cost_their_tile(alone):
+    with Flaky(2) as executor:
+        assert_same_tree(ds.solve(POINTS, "exact", executor=executor, tile=150), alone)
+    with Flaky(99) as executor, pytest.raises(WorkerError, match=r"failed on every try .*gone"):
+        ds.solve(POINTS, "exact", executor=executor, tile=150)
+
+
+def test_few_points_are_solved_here(alone):
+    with Flaky(99) as executor:
+        assert_same_tree(ds.solve(POINTS, "exact", executor=executor), alone)
+        assert ds.solve(POINTS[:12], "exact", executor=executor).status == "optimal"
+
+
+def test_a_stop_leaves_the_best_tree_so_far():
+    def stop(progress):
+        return progress.phase != "generating in tiles"
+
+    tree = ds.solve(POINTS, "exact", executor=HereExecutor(), tile=100, on_progress=stop)
+    assert tree.status == "interrupted"
+    assert tree.length <= ds.solve(POINTS, "mst").length
+    assert tree.lower_bound < tree.length
+    cut = ds.solve(POINTS, "exact", executor=HereExecutor(), tile=100, time_limit=0.0)
+    assert cut.status == "time_limit"
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "words"),
+    [
+        ("local", {}, "method 'local' does not take an executor; exact does"),
+        ("exact", {"tile": 50}, "tile"),
+        ("exact", {"max_work": 5}, "max_work counts work in one piece"),
+        ("exact", {"obstacles": [[(0, 0), (1, 0), (1, 1)]]}, "without obstacles"),
+        ("exact", {"executor": 3}, "executor must be a concurrent.futures.Executor"),
+    ],
+)
+def test_refusals(method, given, words):
+    points = [[-1.0, 0.0], [2.0, 0.0], [0.5, 3.0]]
+    with HereExecutor() as executor, pytest.raises(OptionError, match=words):
+        ds.solve(points, method, **{"executor": executor, **given})
+
+
+def test_a_tile_needs_an_executor():
+    with pytest.raises(OptionError, match="give executor"):
+        ds.solve(POINTS, "exact", tile=100)
+
+
+def test_the_command_line(tmp_path, capsys, alone):
+    np.save(tmp_path / "p.npy", POINTS)
+    out = tmp_path / "tree.json"
+    asked = ["solve", str(tmp_path / "p.npy"), "-m", "exact", "-o", "tile=150", "-O", str(out)]
+    assert run([*asked, "--engine", "processes:1"]) == 0
+    tree = ds.Solution.load(out)
+    assert tree.info["generation"]["tiles"] == 2
+    assert_same_tree(tree, alone)
+    assert run(asked) == 2
+    assert "give executor" in capsys.readouterr().err

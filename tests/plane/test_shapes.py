@@ -143,3 +143,35 @@ def test_obstacles_are_projected_with_the_points():
     wide = ds.solve(points, "mst", crs="EPSG:4326", obstacles=lake, clearance=100.0)
     assert free.length < near.length < wide.length < near.length + 400
     assert np.abs(near.bends - [7.05, 50.0]).max() < 0.1
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+def test_walls_of_no_width_are_none_however_large_the_map_is(scale):
+    """A terminal lies on the wall, which no rounding may open or close."""
+    low, high = [-0.1, 0.32538824769091623], [0.8, 0.32538824769091623]
+    points = np.array([low, [0.35, high[1]], [0.35, 0.5], [0.35, 0.1], high]) * scale
+    ring = [low, [0.75, low[1]], [0.75, low[1] + 1e-11], [-0.1, low[1] + 1e-11]]
+    triangle = [low, [0.75, low[1]], [0.75, low[1] + 3e-10]]
+    far = shapely.box(-3.0, -3.0, -2.5, -2.5)
+    free = ds.solve(points, "exact")
+    for shape in (ring, triangle):
+        wall = shapely.affinity.scale(shapely.Polygon(shape), scale, scale, origin=(0, 0))
+        beyond = shapely.affinity.scale(far, scale, scale, origin=(0, 0))
+        for obstacles in ([wall], [wall, beyond]):
+            solution = ds.solve(points, "exact", obstacles=obstacles)
+            assert solution.status == "optimal"
+            assert solution.length == pytest.approx(free.length, rel=1e-12)
+    thick = shapely.Polygon(
+        [(x * scale, y * scale) for x, y in [*ring[:2], (0.75, 0.33), (-0.1, 0.33)]]
+    )
+    assert ds.solve(points[2:4], "exact", obstacles=[thick]).length > 1.01 * 0.4 * scale
+
+
+@pytest.mark.parametrize("beyond", [0.0, 1e-13, -1e-13])
+def test_a_terminal_on_the_wall_of_a_hole_is_in_the_hole(beyond):
+    pierced = shapely.box(0.3, 0.3, 0.7, 0.7) - shapely.box(0.4, 0.4, 0.6, 0.6)
+    points = [[0.4 - beyond, 0.5], [0.0, 0.0], [1.0, 0.2]]
+    with pytest.raises(ds.errors.ObstacleError, match="cut off"):
+        ds.solve(points, obstacles=[pierced])
+    inside = ds.solve([points[0], [0.6 + beyond, 0.55]], obstacles=[pierced])
+    assert inside.length == pytest.approx(np.hypot(0.2, 0.05), rel=1e-9)

@@ -286,11 +286,15 @@ class Plane:
     def _innermost(self, spots: Any, own: Any = None) -> IntArray:
         """Return the smallest hole around each spot, but those of its own obstacle.
 
-        The number of holes stands for the outside.
+        The number of holes stands for the outside. A spot on the wall of a hole is in the hole,
+        also where rounding put it just beyond the wall.
         """
+        from .sight_kernels import DEPTH
+
         holes = self._holes
         result = np.full(len(spots), len(holes))
-        for row, hole in self._hole_index.query(spots, predicate="intersects").T.tolist():
+        near = self._hole_index.query(spots, predicate="dwithin", distance=DEPTH)
+        for row, hole in near.T.tolist():
             if own is not None and holes[hole][1] == own[row]:
                 continue
             if result[row] == len(holes) or holes[hole][0].area < holes[result[row]][0].area:

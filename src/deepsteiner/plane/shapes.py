@@ -19,6 +19,12 @@ from ..core.scalars import as_real
 
 GRID = 2.0**-40
 """The snapping grid, in units of the frame: far below DEPTH, far above rounding."""
+THIN = 2.0**-29
+"""Obstacles nowhere thicker than this, in units of the frame, are walls of no width: none at all.
+
+It is above what contacts of an edge with walls are told apart by, and a hundred times DEPTH: an
+edge could go through a thinner one or not, as rounding has it.
+"""
 MITRE_LIMIT = 10.0
 """Corners sharper than about 11 degrees are cut off when obstacles are widened."""
 SURFACES = ("Polygon", "MultiPolygon")
@@ -197,7 +203,16 @@ def unite(shapes: list[Any], clearance: float, unit: float) -> list[Any]:
     whole = _unsnapped(np.array(united, dtype=object), shapely.get_coordinates(valid), grid)
     parts = shapely.get_parts(whole)
     polygons = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
-    return list(shapely.orient_polygons(polygons[~shapely.is_empty(polygons)]))
+    return list(shapely.orient_polygons(polygons[~_is_thin(polygons, THIN * unit)]))
+
+
+def _is_thin(polygons: Any, width: float) -> Any:
+    """Flag polygons that are empty or nowhere thicker than a width."""
+    shapely = load_shapely()
+    # All inside is then within half the width of the boundary, whose length bounds the area.
+    thin = 2.0 * shapely.area(polygons) <= width * shapely.length(polygons)
+    thin[thin] = shapely.is_empty(shapely.buffer(polygons[thin], -0.5 * width))
+    return thin
 
 
 def _touching(shapes: Any, reach: float) -> list[Any]:

@@ -124,7 +124,7 @@ def numeric_options():
 
 @pytest.mark.parametrize(("method", "info", "make"), list(numeric_options()))
 def test_every_option_takes_numbers_of_numpy(method, info, make):
-    value = 2 if info.default is None else info.default
+    value = max(2, info.minimum or 0) if info.default is None else info.default
     plain = registry.get_method(method, {info.name: value}).options
     for given in (make(value), np.array(make(value))):
         other = registry.get_method(method, {info.name: given}).options

@@ -13,6 +13,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.cli import run as run_command
+from deepsteiner.policy.kit import registries
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -56,6 +57,14 @@ RUN = [page for page in pages() if {"python", "console"} & {kind for kind, _ in 
 
 def test_there_is_something_to_run():
     assert len(RUN) > 10
+
+
+@pytest.fixture(autouse=True)
+def parts_of_policies(monkeypatch):
+    """Forget the parts of policies that a page registers."""
+    for registry in vars(registries).values():
+        if isinstance(registry, registries.Registry):
+            monkeypatch.setattr(registry, "_parts", dict(registry._parts))
 
 
 @pytest.mark.parametrize("page", sorted(set(RUN) - ELSEWHERE))

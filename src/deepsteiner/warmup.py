@@ -125,7 +125,8 @@ def _cells_at_a_stop(points: FloatArray) -> None:
     from .plane.routes import spanning_tree
 
     plane = Plane.of([box(1.2, 0.0, 1.4, 1.0)], 0.0, Frame(np.zeros(2), 0))
-    spanning_tree(plane, points + [[1.0, 0.0]] * (points[:, :1] < 0.5), np.ones(1, np.int64))
+    apart = points + np.where(points[:, :1] < 0.5, 1.5, 0.0) * [1.0, 0.0]
+    spanning_tree(plane, apart, np.ones(1, np.int64))
 
 
 def _exact_in_tiles(points: FloatArray) -> None:

@@ -91,10 +91,24 @@ THROUGH = {
 
 
 @cache
+def parsed(path: Path) -> ast.Module:
+    """Return the tree of a file.
+
+    Up to some 3.11 CPython miscounts its depth where the collector comes in between (its issue
+    106905), and says so by a SystemError; a second try has nothing to collect.
+    """
+    text = path.read_text()
+    try:
+        return ast.parse(text)
+    except SystemError:
+        return ast.parse(text)
+
+
+@cache
 def compiled(module: str) -> dict[str, ast.AST]:
     """Return the functions of a module that a decorator compiles, and its intrinsics."""
     found: dict[str, ast.AST] = {}
-    for node in ast.parse(KERNELS[module].read_text()).body:
+    for node in parsed(KERNELS[module]).body:
         if isinstance(node, ast.FunctionDef) and node.decorator_list:
             found[node.name] = node
         elif isinstance(node, (ast.Assign, ast.AnnAssign)) and isinstance(node.value, ast.Call):
@@ -140,7 +154,7 @@ def calls() -> dict[Kernel, set[Kernel]]:
         functions = compiled(module)
         names = {name: (module, name) for name in functions}
         package = module.rpartition(".")[0]
-        for here, source, there in imported(ast.parse(path.read_text()), package):
+        for here, source, there in imported(parsed(path), package):
             if source in KERNELS and there is not None and there in compiled(source):
                 names[here] = (source, there)
         for name, node in functions.items():
@@ -156,7 +170,7 @@ def named() -> set[Kernel]:
         module, _, name = kernel.rpartition(".")
         found.add((f"deepsteiner.{module}", name))
     for path in TESTS:
-        tree = ast.parse(path.read_text())
+        tree = parsed(path)
         names: dict[str, Kernel] = {}
         modules: dict[str, str] = {}
         for here, source, there in imported(tree):
@@ -211,5 +225,5 @@ def test_callers_that_are_compared_are_there():
             module, _, name = kernel.rpartition(".")
             assert name in compiled(f"deepsteiner.{module}"), kernel
         module, _, name = test.rpartition(".")
-        functions = ast.parse((Path(__file__).parent / f"{module}.py").read_text()).body
+        functions = parsed(Path(__file__).parent / f"{module}.py").body
         assert name in {getattr(node, "name", "") for node in functions}, test

@@ -185,7 +185,8 @@ class Worker:
 
 def _widen(stream: asyncio.StreamWriter) -> None:
     """Let a pipe hold more at a time, where that can be had: large bodies then wake fewer."""
-    with contextlib.suppress(ImportError, OSError, AttributeError):  # only Linux has all of it
+    # Only Linux has all of it; the pipe to a process that has ended at once is closed already.
+    with contextlib.suppress(ImportError, OSError, AttributeError, ValueError):
         import fcntl
 
         fcntl.fcntl(stream.get_extra_info("pipe").fileno(), fcntl.F_SETPIPE_SZ, PIPE_BYTES)

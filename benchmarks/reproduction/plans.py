@@ -55,30 +55,25 @@ PRINTED = [
 ]
 
 
-def _better(name: str, data: str, minutes: float, *settings: str) -> Run:
-    """Return a longer distillation, which mostly goes on from a shipped model.
+def _relative(data: str, minutes: float, *settings: str) -> Run:
+    """Return a distillation of the relative network from two steps ahead.
 
-    Large batches, a rate that falls to nothing by the clock, and sharper targets: what is left to
-    learn are choices between candidates that save almost equally much.
+    Large batches, a rate that falls to nothing by the clock, and sharp targets: two steps differ
+    less from candidate to candidate than one.
     """
-    games = 1024 if data != "d2" else 512
-    own = (f"train.minutes={minutes}", "train.learning_rate=4e-4")
+    games = 1024 if data != "d2" else 384
+    own = (f"train.minutes={minutes}", "train.learning_rate=1e-3", "train.warmup=200")
     size = (f"train.batch={games}", f"data.instances={100 * games}", "data.seed=7")
-    sharp = ("distill.temperature=0.05", "train.warmup=100", "train.save_seconds=30")
-    return Run(f"{name}-{data}", (f"mst-{data}",), (*own, *size, *sharp, *settings), 3)
+    steps = ("distill.lookahead=2", "distill.temperature=0.05", "train.save_seconds=30")
+    network = ("network.kind=relative", "network.layers=3", "network.ff=256", "network.dim=128")
+    return Run(f"relative-{data}", (f"mst-{data}",), (*own, *size, *steps, *network, *settings), 3)
 
 
-TWO = "distill.lookahead=2"
+# D2 and D3 go on from D1.
+_FROM_D1 = "train.start=runs/better/relative-d1/model"
 BETTER = [
-    _better("one-step", "d1", 8.0, "train.start=mst-d1"),
-    *[
-        _better("two-step", data, 8.0, f"train.start=mst-{data}", TWO)
-        for data in ("d1", "d2", "d3")
-    ],
-    _better(
-        *("large", "d1", 16.0, "train.learning_rate=7e-4", "distill.temperature=0.1"),
-        *(TWO, "network.layers=7", "network.dim=192", "network.ff=768"),
-    ),
+    _relative("d1", 8.5),
+    *[_relative(data, 8.0, _FROM_D1, "train.learning_rate=7e-4") for data in ("d2", "d3")],
 ]
 
 PLANS = {"printed": PRINTED, "better": BETTER}

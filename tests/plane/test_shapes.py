@@ -211,3 +211,17 @@ def test_opening_leaves_the_rest_as_it_is():
     walled = shapely.union_all([needle, shapely.box(2.5, -1.0, 2.5 + 1e-10, 0.2)])
     assert len(unite([walled], 0.0, 1.0)) == 1
     assert unite([walled], 0.0, 1.0)[0].symmetric_difference(needle).area < 1e-12
+
+
+def test_ways_bend_where_rings_touch():
+    """The hole is left through a point at which no corner of either ring is convex."""
+    hole, notch = [(0.4, 0.5), (0.6, 0.5), (0.5, 0.7)], [(0.5, 0.7), (0.4, 1.0), (0.6, 1.0)]
+    shape = shapely.box(0, 0, 1, 1) - shapely.Polygon(hole) - shapely.Polygon(notch)
+    points = [[0.45, 0.52], [0.5, 1.3], [0.55, 0.52]]
+    for method in ("mst", "local", "exact"):
+        way = ds.solve(points[:2], method, obstacles=shape)
+        assert way.bends.tolist() == [[0.5, 0.7]]
+        assert way.length == pytest.approx(np.hypot(0.05, 0.18) + 0.6)
+        tree = ds.solve(points, method, obstacles=shape)
+        inner = 2 * np.hypot(0.05, 0.18) if method == "mst" else 0.18 + 0.05 * 3**0.5
+        assert tree.length <= inner + 0.6 + 1e-9

@@ -214,8 +214,8 @@ class Useful:
 
     @classmethod
     def of(cls, run: Run, corners: FloatArray) -> Useful:
-        """Solve on the bare plane with every corner, where one call does it."""
-        if len(run.points) + 1 > BARE or not len(corners):
+        """Solve on the bare plane with every corner, where one call does it and they are many."""
+        if len(run.points) + 1 > BARE or len(corners) <= len(run.points):
             return cls(np.zeros(len(corners)))
         return cls(_bare_bounds(run, corners[:, None]))
 

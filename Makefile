@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Hundreds of processes are started: each would byte-compile numpy, numba and the rest once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all kernels lint format docs site wheel dist check-release lint-workflows bench-quick clean neural-model
+.PHONY: demo test test-all kernels lint format docs docs-pages docs-examples site wheel dist check-release lint-workflows bench-quick clean neural-model
 
 demo: $(VENV)/.demo
 	$(BIN)/deepsteiner demo
@@ -25,13 +25,18 @@ test-all: test $(VENV)/.research docs lint-workflows
 kernels: $(VENV)/.installed
 	$(BIN)/python tests/warm_kernels.py
 
-# The documentation, into docs/_build/html: every warning is an error, every link inside is checked. Its code blocks and
-# docstrings are run by `make test`; `make site` leaves the gallery's pictures out.
+# The documentation, into docs/_build/html: every warning is an error, every link inside is checked. Sphinx keeps one core
+# busy, so the pages' code blocks run beside it. Docstrings are run by `make test`; `make site` leaves the gallery's pictures out.
 SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -b html
 docs: $(VENV)/.docs
-	$(BIN)/python docs/warm.py
+	$(MAKE) --no-print-directory --jobs=2 docs-pages docs-examples
+
+docs-pages: $(VENV)/.docs
 	$(SPHINX) docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+docs-examples: $(VENV)/.docs
+	$(BIN)/python docs/warm.py
 	$(BIN)/python -m pytest -q -n 2 tests/docs
 
 site: $(VENV)/.docs

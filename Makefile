@@ -96,9 +96,10 @@ $(VENV)/.installed: pyproject.toml
 	$(PIP) -e '.[geo,learn,serve,dask,parquet,docs,dev]'
 	touch $(VENV)/.demo $(VENV)/.docs $@
 
-$(VENV)/.docs: $(VENV)/.demo
+$(VENV)/.docs: pyproject.toml
+	$(NEW_ENVIRONMENT)
 	$(PIP) -e '.[geo,learn,docs,dev]'
-	touch $@
+	touch $(VENV)/.demo $@
 
 $(VENV)/.release: $(VENV)/.installed
 	$(PIP) -e '.[release]'

@@ -41,7 +41,7 @@ def newest(pattern: str) -> Path:
 
 
 def check_source(path: Path) -> None:
-    """Ask that the source distribution holds what the README links to, and nothing that git does not."""
+    """Ask that the source distribution holds what the README links to, and nothing git does not."""
     with tarfile.open(path) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     linked = re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))

@@ -15,14 +15,14 @@ from deepsteiner.solvers.around.proof import Proof
 from deepsteiner.solvers.around.repair import Best, repaired
 
 
-def town(seed: int, n: int = 12) -> tuple[Run, ds.maps.Map]:
-    """Return a run of `local` on a map, and the map."""
+def town(seed: int, n: int = 12) -> Run:
+    """Return a run on a map."""
     shapely = pytest.importorskip("shapely")
     made = ds.datasets.generate_map("convex", n, obstacles=8, cover=0.25, seed=seed)
     problem = Problem.of(made.points)
     shapes = [shapely.Polygon(rings[0]) for rings in made.obstacles]
     plane = Plane.of(shapes, 0.0, problem.frame)
-    return Run(problem.points, problem.frame, Monitor(), 0, plane=plane), made
+    return Run(problem.points, problem.frame, Monitor(), 0, plane=plane)
 
 
 def length_of(run: Run, best: Best) -> float:
@@ -35,7 +35,7 @@ def length_of(run: Run, best: Best) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_what_a_proof_lists_gives_the_shortest_tree(seed):
-    run, made = town(seed)
+    run = town(seed)
     start = repaired(run)
     proof = Proof(run, start)
     proven = proof.go()
@@ -50,7 +50,7 @@ def test_what_a_proof_lists_gives_the_shortest_tree(seed):
 
 
 def test_a_tree_comes_back_from_its_own_pieces():
-    run, _ = town(4)
+    run = town(4)
     tree = repaired(run)
     pool = Pool(run)
     pool.add_tree(tree)
@@ -60,7 +60,7 @@ def test_a_tree_comes_back_from_its_own_pieces():
 
 
 def test_pieces_that_cross_obstacles_stay_out():
-    run, _ = town(5)
+    run = town(5)
     pool = Pool(run)
     pool.add_bare()
     for piece in pool.pieces.values():

@@ -129,7 +129,7 @@ def compare_with_a_grid(seed):
             obstacles.append(ring)
     solution = ds.solve(points, "exact", obstacles=obstacles)
     assert solution.status == "optimal"
-    coarse = grid_length(points, obstacles, 0.07)
+    coarse = grid_length(points, obstacles, 0.07 * float(np.ptp(points, axis=0).max()))
     assert solution.length <= coarse + 1e-9
     assert solution.length >= 0.97 * coarse
     for method in ("mst", "local"):

@@ -19,6 +19,7 @@ PAIR, POINT, CANDIDATE = 8, 4, 4
 # Where sizes are not known beforehand, paths of up to 2**10 edges are looked at.
 _SQUARINGS = 10
 _TINY = 1e-12
+_TIE = 1e-4
 _FAR = 100.0
 
 
@@ -65,8 +66,13 @@ def closure(distance: Tensor, real: Tensor) -> Tensor:
     for _ in range(_SQUARINGS):
         ways = torch.maximum(table[:, :, :, None], table[:, None])
         table = torch.minimum(table, ways.amin(dim=2))
-    eye = torch.eye(real.shape[1], dtype=torch.bool, device=real.device)
-    return table.masked_fill(eye, 0.0)
+    return table.masked_fill(_itself(real), 0.0)
+
+
+def _itself(real: Tensor) -> Tensor:
+    """Return (M, M): where a pair is one point twice. (ONNX runtimes know no `eye` of booleans.)"""
+    index = torch.arange(real.shape[1], device=real.device)
+    return index[:, None] == index
 
 
 def point_features(tree: Tree) -> tuple[Tensor, Tensor]:
@@ -74,8 +80,7 @@ def point_features(tree: Tree) -> tuple[Tensor, Tensor]:
     unit = tree.unit[:, None, None]
     distance = tree.distance / unit
     size = tree.real.shape[1]
-    eye = torch.eye(size, dtype=torch.bool, device=distance.device)
-    away = distance.masked_fill(~tree.real[:, None] | eye, _FAR)
+    away = distance.masked_fill(~tree.real[:, None] | _itself(tree.real), _FAR)
     near = away.topk(min(3, size), dim=2, largest=False).values
     near = functional.pad(near, (0, 3 - near.shape[2]), value=_FAR)
     far = distance.masked_fill(~tree.real[:, None], 0.0).amax(dim=2, keepdim=True)
@@ -126,12 +131,15 @@ def candidate_features(
 
 
 def _ends(distance: Tensor, ends: Tensor, real: Tensor) -> Tensor:
-    """Return the two points over which candidates stand, the nearer one first."""
+    """Return the two points over which candidates stand, the nearer one first.
+
+    In the middle of an arc the given order stays: rounding must not decide.
+    """
     away = distance.masked_fill(~real[:, None], torch.inf)
     if distance.shape[2] > 1:
         ends = torch.where(ends < 0, away.topk(2, dim=2, largest=False).indices, ends)
     ends = ends.clamp(min=0)
-    swap = away.gather(2, ends[:, :, 1:]) < away.gather(2, ends[:, :, :1])
+    swap = away.gather(2, ends[:, :, 1:]) < (1.0 - _TIE) * away.gather(2, ends[:, :, :1])
     return torch.where(swap, ends.flip(2), ends)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import DEPTH, Complexes, Floats, Ints, Walls, depth_at, sees
-from ..complete.arc_kernels import cross, dot
+from ..complete.arc_kernels import cross, dot, lean
 
 MOST_CROSSED = 30
 """Walls of an obstacle that an edge crosses, of which so many are looked at: fewer is safe."""
@@ -60,7 +60,7 @@ def block(blocks: Blocks, k: int) -> Walls:
     return Walls(walls.tail[low:high], walls.head[low:high], walls.owner[low:high])
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def box_misses(blocks: Blocks, k: int, p: complex, q: complex) -> bool:
     """Whether the edge from p to q is clearly outside of the box around an obstacle."""
     low, high = blocks.low[k], blocks.high[k]
@@ -86,7 +86,7 @@ def is_free(blocks: Blocks, p: complex, q: complex) -> bool:
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def clearance(blocks: Blocks, place: complex) -> float:
     """The distance from a place to the nearest wall; below 0 inside an obstacle."""
     walls = blocks.walls
@@ -129,7 +129,7 @@ def deepest(blocks: Blocks, p: complex, way: complex) -> float:
     return most
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def crossings(walls: Walls, p: complex, way: complex, shares: Floats) -> int:
     """Write 0, where a segment crosses walls, and 1; returns how many, less one."""
     count = 1

@@ -26,7 +26,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Floats, Ints
-from ..complete.arc_kernels import Arc, cross, norm, turn
+from ..complete.arc_kernels import Arc, cross, lean, norm, turn
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import MOST_TESTED, child_of, steiner_point
 from .block_kernels import Blocks, clearance, deepest, is_free
@@ -73,7 +73,7 @@ def new_sketch() -> Sketch:
     return Sketch(np.empty(many, SPOT), np.zeros((many, many)), np.zeros((many, many)))
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def sketch_branch(
     ground: Landscape, branches: Records, row: int, u: complex, sketch: Sketch
 ) -> int:
@@ -109,7 +109,7 @@ def sketch_branch(
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def within_disc(spot: Any, angle: float) -> float:
     """The angle, at most this one, up to which a vertex stays in its disc."""
     return min(angle, spot.clear / spot.speed) if spot.speed > 0.0 else angle
@@ -164,7 +164,7 @@ def by_lunes(ground: Landscape, sketch: Sketch, count: int, branches: Records) -
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def first_right_of(places: np.ndarray, order: Ints, x: float) -> int:
     """The first of some nodes, sorted by x, that is not to the left of x."""
     low, high = 0, len(order)
@@ -221,7 +221,7 @@ def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_wedge(ground: Landscape, branches: Records, members: Ints, row: int, u: complex) -> float:
     """Angle ruled out because no node lies ahead, on the left or on the right."""
     own = branches[row]

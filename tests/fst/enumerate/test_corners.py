@@ -175,8 +175,9 @@ def test_deepest_is_never_deeper_than_the_truth():
     """And it is more than nothing where a wall is crossed: also from inside, and through two."""
     plane, ground, _ = setting(5)
     whole = shapely.MultiPolygon(plane.polygons)
+    room = np.empty(blocks.MOST_CROSSED + 2)
     for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (300, 4)):
-        depth = blocks.deepest(ground.blocks, complex(a, b), complex(c - a, d - b))
+        depth = blocks.deepest(ground.blocks, complex(a, b), complex(c - a, d - b), room)
         line = shapely.LineString([(a, b), (c, d)])
         inside = line.intersection(whole)
         if inside.is_empty:

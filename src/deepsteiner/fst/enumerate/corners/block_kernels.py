@@ -109,18 +109,20 @@ def clearance(blocks: Blocks, place: complex) -> float:
     return -math.sqrt(least) if inside else math.sqrt(least)
 
 
-@njit(cache=True, error_model="numpy")
-def deepest(blocks: Blocks, p: complex, way: complex) -> float:
+@lean
+def deepest(blocks: Blocks, p: complex, way: complex, shares: Floats) -> float:
     """How deep inside obstacles a segment is in the middle between two walls that it crosses.
 
-    Not more than it is at its deepest, and 0 where it crosses none.
+    Not more than it is at its deepest, and 0 where it crosses none. `shares` is scratch, with room
+    for MOST_CROSSED + 2.
     """
     most = 0.0
-    shares = np.empty(MOST_CROSSED + 2)
     for k in range(len(blocks.low)):
         if box_misses(blocks, k, p, p + way):
             continue
-        walls = block(blocks, k)
+        # Not by `block`: what it returns would be counted as a reference, and never given back.
+        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]
+        walls = Walls(every.tail[low:high], every.head[low:high], every.owner[low:high])
         count = crossings(walls, p, way, shares)
         if count > 1:
             for j in range(count):

@@ -179,13 +179,13 @@ def met(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int) ->
 
 
 @njit(cache=True, error_model="numpy")
-def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, where: int) -> Arc:
-    """Join two disjoint branches in `row`, members from `where`; the directions that remain."""
+def join(
+    ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, where: int, begun: Arc,
+    between: float,
+) -> Arc:  # fmt: skip
+    """Complete `row`, begun by `met`, with members from `where`; the directions that remain."""
     branches, members = sprouts.branches, sprouts.members
     new, one, two = branches[row], branches[left], branches[right]
-    arc, between = met(ground, sprouts, left, right, row)
-    if not arc.exists:
-        return arc
     new.size, new.start = one.size + two.size, where
     merge_members(members, one.start, one.size, two.start, two.size, where)
     cost = spanning_cost(ground.special, members[where : where + new.size], new.size)
@@ -193,7 +193,7 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
     cheapest = min(cost, one.bound + two.bound + between)
     forest = Forest(branches, members, branches[:0])  # without views
     new.bound = union_bound(forest, sprouts.trees, row, cheapest)
-    arc = march(ground, branches, members, sprouts.sketch, row, arc)
+    arc = march(ground, branches, members, sprouts.sketch, row, begun)
     if not arc.exists:
         return arc
     new.a, new.b = arc.a, arc.b

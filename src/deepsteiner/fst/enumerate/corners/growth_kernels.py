@@ -24,7 +24,7 @@ from ..complete.forest_kernels import (
     trunk,
 )
 from .block_kernels import is_free
-from .branch_kernels import Sprouts, join, link
+from .branch_kernels import Sprouts, join, link, met
 from .landscape_kernels import TIE, Landscape, is_allowed, spanning_cost
 
 ROOT3 = math.sqrt(3.0)
@@ -202,8 +202,11 @@ def grow(
                 size = one.size + branches[other].size
                 if row + 1 >= len(branches) or member + size >= len(members):
                     return Step(low, begin_row, begin_member, True)
-                arc = join(ground, sprouts, low, other, row, member)
+                arc, between = met(ground, sprouts, low, other, row)
                 budget -= 28
+                if not arc.exists:
+                    continue
+                arc = join(ground, sprouts, low, other, row, member, arc, between)
                 if arc.exists and members[member + size - 1] != last:
                     row += 1
                     member += size

@@ -29,7 +29,7 @@ from ....plane.sight_kernels import Floats, Ints
 from ..complete.arc_kernels import Arc, cross, lean, norm, turn
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import MOST_TESTED, child_of, steiner_point
-from .block_kernels import Blocks, clearance, deepest, is_free
+from .block_kernels import MOST_CROSSED, Blocks, clearance, deepest, is_free
 from .landscape_kernels import TIE, Landscape
 
 STEPS = 10
@@ -59,18 +59,23 @@ class Sketch(NamedTuple):
 
     spots: of SPOT, parents before children; the first is the last Steiner point.
     longest, rate: of two vertices, the longest edge between them, and how fast it changes.
+    shares: scratch of `deepest`.
     """
 
     spots: Records
     longest: Floats
     rate: Floats
+    shares: Floats
 
 
 @njit(cache=True, error_model="numpy")
 def new_sketch() -> Sketch:
     """Room for a branch."""
     many = 2 * MOST_TESTED
-    return Sketch(np.empty(many, SPOT), np.zeros((many, many)), np.zeros((many, many)))
+    square = (many, many)
+    return Sketch(
+        np.empty(many, SPOT), np.zeros(square), np.zeros(square), np.empty(MOST_CROSSED + 2)
+    )
 
 
 @lean
@@ -78,7 +83,7 @@ def sketch_branch(
     ground: Landscape, branches: Records, row: int, u: complex, sketch: Sketch
 ) -> int:
     """Place the vertices of a branch left in direction u; returns how many."""
-    spots, longest, rate = sketch
+    spots, longest, rate, _ = sketch
     spots[0].branch, spots[0].parent, spots[0].turned = row, -1, 0
     count, done = 1, 0
     while done < count:
@@ -118,7 +123,7 @@ def within_disc(spot: Any, angle: float) -> float:
 @njit(cache=True, error_model="numpy")
 def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices."""
-    spots, longest, rate = sketch
+    spots, longest, rate, _ = sketch
     angle = 0.0
     for v in range(count):
         for w in range(v):
@@ -204,7 +209,7 @@ def by_one_leaf(
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out because an edge goes through an obstacle."""
     spots = sketch.spots
@@ -215,7 +220,7 @@ def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     for v in range(1, count):
         p, q = spots[v].place, spots[spots[v].parent].place
         speed = max(spots[v].speed, spots[spots[v].parent].speed)
-        depth = deepest(blocks, p, q - p)
+        depth = deepest(blocks, p, q - p, sketch.shares)
         if depth > TIE:
             angle = max(angle, (depth - TIE) / speed)
     return angle

@@ -7,7 +7,7 @@ of `local` and `mst` where it claims a proof, not shorter than the tree without 
 one obstacle less, and a bound that no tree is below. With few terminals a grid graph with the
 corners, solved by Dreyfus and Wagner's programme, must not be shorter either.
 
-    python benchmarks/fuzz_maps.py --count 10000 --seed 0 --workers 2 --seconds 3600 --out faults.jsonl
+    python benchmarks/fuzz_maps.py --count 10000 --workers 2 --seconds 900 --out wrong.jsonl
 
 A fault is printed with the number of its map; `--seed NUMBER --count 1` repeats it.
 """

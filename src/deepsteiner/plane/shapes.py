@@ -22,8 +22,9 @@ GRID = 2.0**-40
 THIN = 2.0**-29
 """Walls thinner than this, in units of the frame, have no width: there are none.
 
-Neither obstacles nowhere thicker than this, nor such parts of thicker ones. It is above what contacts of an edge with walls are told apart by, and a hundred times DEPTH: an
-edge could go through a thinner one or not, as rounding has it.
+Neither obstacles nowhere thicker than this, nor such parts of thicker ones. It is above what
+contacts of an edge with walls are told apart by, and a hundred times DEPTH: an edge could go
+through a thinner one or not, as rounding has it.
 """
 SHARPEST = 1e6
 """Mitres that give corners back: those below some 2e-6 radians are thin parts themselves."""

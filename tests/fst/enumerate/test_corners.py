@@ -13,7 +13,7 @@ from melzak import as_complex, full_tree
 shapely = pytest.importorskip("shapely")
 
 from deepsteiner.core.points import Frame  # noqa: E402
-from deepsteiner.fst.enumerate.complete.arc_kernels import Arc  # noqa: E402
+from deepsteiner.fst.enumerate.complete.arc_kernels import Arc, turn  # noqa: E402
 from deepsteiner.fst.enumerate.corners import block_kernels as blocks  # noqa: E402
 from deepsteiner.fst.enumerate.corners import growth_kernels as growth  # noqa: E402
 from deepsteiner.fst.enumerate.corners import landscape_kernels as landscape  # noqa: E402
@@ -175,8 +175,9 @@ def test_deepest_is_never_deeper_than_the_truth():
     """And it is more than nothing where a wall is crossed: also from inside, and through two."""
     plane, ground, _ = setting(5)
     whole = shapely.MultiPolygon(plane.polygons)
+    room = np.empty(blocks.MOST_CROSSED + 2)
     for a, b, c, d in np.random.default_rng(0).uniform(-1, 1, (300, 4)):
-        depth = blocks.deepest(ground.blocks, complex(a, b), complex(c - a, d - b))
+        depth = blocks.deepest(ground.blocks, complex(a, b), complex(c - a, d - b), room)
         line = shapely.LineString([(a, b), (c, d)])
         inside = line.intersection(whole)
         if inside.is_empty:
@@ -186,6 +187,11 @@ def test_deepest_is_never_deeper_than_the_truth():
             most = max(whole.boundary.distance(spot) for spot in along)
             assert depth <= most + 0.05
             assert (depth > 0.0) == line.intersects(whole.boundary)
+
+
+def can_meet(one, two) -> bool:
+    """Whether two branches can be left in directions 120 degrees apart."""
+    return growth.can_meet(turn(one["a"], 2), turn(one["b"], 2), two["a"], two["b"])
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -215,10 +221,10 @@ def test_links_and_arcs_that_can_meet(seed):
         ]
         apart = np.exp(1j * (ways[0][:, None] + 2 * np.pi / 3 - ways[1][None, :]))
         if np.abs(np.angle(apart)).min() < 1e-10:
-            assert growth.can_meet(branches[one], branches[two])
+            assert can_meet(branches[one], branches[two])
         signs = np.sign(np.angle(apart))
         if np.abs(np.angle(apart)).min() > 1e-6 and abs(signs.sum()) == signs.size:
-            assert not growth.can_meet(branches[one], branches[two])
+            assert not can_meet(branches[one], branches[two])
 
 
 @pytest.mark.parametrize("by_place", [True, False])
@@ -242,7 +248,7 @@ def test_no_partner_is_missed(by_place):
                     far = abs(two["place"].real - one["place"].real)
                     fits = far <= one["spread"] + two["spread"] + reach
                 else:
-                    fits = growth.can_meet(one, two)
+                    fits = can_meet(one, two)
                 tried += fits
                 assert not fits or other in inside
     assert tried > 100

@@ -276,9 +276,12 @@ def _tried_corners(run: Run, best: Best, seconds: float) -> Best:
 
 def solve_exact(run: Run, has_options: bool) -> Tree:
     """Return the shortest tree around the obstacles, proven, or as far as the limits allow."""
+    from .. import local
+
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
-    best = repaired(run)
+    # The proof itself leads a shortest tree around; what it begins with need not be so good.
+    best = repaired(run, local.Options(effort="fast"))
     if run.monitor.time_limit is not None:  # the proof may not be finished
         best = _tried_corners(run, best, TRYING * run.monitor.time_limit)
     if not run.monitor.report("start", 0, 0, best.length):

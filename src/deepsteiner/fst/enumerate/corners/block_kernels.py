@@ -14,7 +14,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import DEPTH, Complexes, Floats, Ints, Walls, depth_at, sees
-from ..complete.arc_kernels import cross, dot
+from ..complete.arc_kernels import cross, dot, lean
 
 MOST_CROSSED = 30
 """Walls of an obstacle that an edge crosses, of which so many are looked at: fewer is safe."""
@@ -60,7 +60,7 @@ def block(blocks: Blocks, k: int) -> Walls:
     return Walls(walls.tail[low:high], walls.head[low:high], walls.owner[low:high])
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def box_misses(blocks: Blocks, k: int, p: complex, q: complex) -> bool:
     """Whether the edge from p to q is clearly outside of the box around an obstacle."""
     low, high = blocks.low[k], blocks.high[k]
@@ -86,7 +86,7 @@ def is_free(blocks: Blocks, p: complex, q: complex) -> bool:
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def clearance(blocks: Blocks, place: complex) -> float:
     """The distance from a place to the nearest wall; below 0 inside an obstacle."""
     walls = blocks.walls
@@ -109,18 +109,20 @@ def clearance(blocks: Blocks, place: complex) -> float:
     return -math.sqrt(least) if inside else math.sqrt(least)
 
 
-@njit(cache=True, error_model="numpy")
-def deepest(blocks: Blocks, p: complex, way: complex) -> float:
+@lean
+def deepest(blocks: Blocks, p: complex, way: complex, shares: Floats) -> float:
     """How deep inside obstacles a segment is in the middle between two walls that it crosses.
 
-    Not more than it is at its deepest, and 0 where it crosses none.
+    Not more than it is at its deepest, and 0 where it crosses none. `shares` is scratch, with room
+    for MOST_CROSSED + 2.
     """
     most = 0.0
-    shares = np.empty(MOST_CROSSED + 2)
     for k in range(len(blocks.low)):
         if box_misses(blocks, k, p, p + way):
             continue
-        walls = block(blocks, k)
+        # Not by `block`: what it returns would be counted as a reference, and never given back.
+        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]
+        walls = Walls(every.tail[low:high], every.head[low:high], every.owner[low:high])
         count = crossings(walls, p, way, shares)
         if count > 1:
             for j in range(count):
@@ -129,7 +131,7 @@ def deepest(blocks: Blocks, p: complex, way: complex) -> float:
     return most
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def crossings(walls: Walls, p: complex, way: complex, shares: Floats) -> int:
     """Write 0, where a segment crosses walls, and 1; returns how many, less one."""
     count = 1

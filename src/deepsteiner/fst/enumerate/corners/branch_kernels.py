@@ -21,7 +21,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Floats, Ints
-from ..complete.arc_kernels import Arc, keep_at_least, keep_at_most, turn, unit
+from ..complete.arc_kernels import Arc, keep_at_least, keep_at_most, lean, turn, unit
 from ..complete.bottleneck_kernels import Records
 from ..complete.branch_kernels import project, union_bound
 from ..complete.forest_kernels import (
@@ -101,7 +101,7 @@ def new_sprouts(ground: Landscape, rows: int, room: int) -> Sprouts:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def link(special: Floats, sprouts: Sprouts, left: int, right: int) -> float:
     """The least special distance between leaves of two branches; fills `near`."""
     branches, members, near = sprouts.branches, sprouts.members, sprouts.near
@@ -120,7 +120,7 @@ def link(special: Floats, sprouts: Sprouts, left: int, right: int) -> float:
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def cut_inside(sprouts: Sprouts, top: int, frame: int, arc: Arc) -> Arc:
     """Cut an arc by what the other side's leaves mean for the edges inside the child `top`."""
     branches, members, _, near, stack, _ = sprouts
@@ -146,10 +146,13 @@ def cut_inside(sprouts: Sprouts, top: int, frame: int, arc: Arc) -> Arc:
     return arc
 
 
-@njit(cache=True, error_model="numpy")
-def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, where: int) -> Arc:
-    """Join two disjoint branches in `row`, members from `where`; the directions that remain."""
-    branches, members = sprouts.branches, sprouts.members
+@lean
+def met(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int) -> tuple[Arc, float]:
+    """Begin `row` with two disjoint branches: the directions that remain, and their link.
+
+    Nearly all pairs end here, so nothing is allocated.
+    """
+    branches = sprouts.branches
     new, one, two = branches[row], branches[left], branches[right]
     new.left, new.right = left, right
     new.equilateral = one.equilateral + turn(two.equilateral - one.equilateral, -1)
@@ -158,13 +161,13 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
     arc = keep_at_least(to_left, MIN_EDGE, project(branches, row))
     arc = keep_at_least(to_right, MIN_EDGE, arc)
     if not arc.exists:
-        return arc
+        return arc, 0.0
     between = link(ground.special, sprouts, left, right)
     arc = keep_at_most(to_right, between + TIE, keep_at_most(to_left, between + TIE, arc))
     for side in range(2):
         child, turned = child_of(branches, row, side), 2 * side - 1
         if not arc.exists:
-            return arc
+            break
         if branches[child].size == 1:
             arc = clip_at_corner(ground, child, turned, arc)
         else:
@@ -172,8 +175,17 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
             arc = keep_at_most(subtree_vector(branches, row, child, turned), limit, arc)
             if arc.exists:
                 arc = cut_inside(sprouts, child, turned, arc)
-    if not arc.exists:
-        return arc
+    return arc, between
+
+
+@njit(cache=True, error_model="numpy")
+def join(
+    ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, where: int, begun: Arc,
+    between: float,
+) -> Arc:  # fmt: skip
+    """Complete `row`, begun by `met`, with members from `where`; the directions that remain."""
+    branches, members = sprouts.branches, sprouts.members
+    new, one, two = branches[row], branches[left], branches[right]
     new.size, new.start = one.size + two.size, where
     merge_members(members, one.start, one.size, two.start, two.size, where)
     cost = spanning_cost(ground.special, members[where : where + new.size], new.size)
@@ -181,7 +193,7 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
     cheapest = min(cost, one.bound + two.bound + between)
     forest = Forest(branches, members, branches[:0])  # without views
     new.bound = union_bound(forest, sprouts.trees, row, cheapest)
-    arc = march(ground, branches, members, sprouts.sketch, row, arc)
+    arc = march(ground, branches, members, sprouts.sketch, row, begun)
     if not arc.exists:
         return arc
     new.a, new.b = arc.a, arc.b
@@ -192,7 +204,7 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
     return arc
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def merge_members(members: Ints, i: int, many: int, j: int, more: int, where: int) -> None:
     """Write the sorted union of two disjoint runs of members."""
     i_end, j_end = i + many, j + more

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import cross, dot, norm, turn, unit
+from ..complete.arc_kernels import cross, dot, lean, norm, turn, unit
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import (
     MIN_EDGE,
@@ -24,7 +24,7 @@ from ..complete.forest_kernels import (
     trunk,
 )
 from .block_kernels import is_free
-from .branch_kernels import Sprouts, join, link
+from .branch_kernels import Sprouts, join, link, met
 from .landscape_kernels import TIE, Landscape, is_allowed, spanning_cost
 
 ROOT3 = math.sqrt(3.0)
@@ -54,7 +54,7 @@ class Drawn(NamedTuple):
     below: Ints
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def links_from(special: Floats, sprouts: Sprouts, branch: int, links: Floats) -> None:
     """Write the least special distance from a branch to every node; -1 to its own leaves."""
     own, links[:] = sprouts.branches[branch], np.inf
@@ -66,7 +66,7 @@ def links_from(special: Floats, sprouts: Sprouts, branch: int, links: Floats) ->
         links[sprouts.members[position]] = -1.0
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def least_link(sprouts: Sprouts, links: Floats, branch: int) -> float:
     """The least of the links to the leaves of a branch; below 0 where it shares one."""
     own = sprouts.branches[branch]
@@ -78,14 +78,15 @@ def least_link(sprouts: Sprouts, links: Floats, branch: int) -> float:
     return least
 
 
-@njit(cache=True, error_model="numpy")
-def can_meet(one: Any, two: Any) -> bool:
-    """Whether two branches can be left in directions 120 degrees apart: projections that meet.
+@lean
+def can_meet(a: complex, b: complex, c: complex, d: complex) -> bool:
+    """Whether the arcs from a to b and from c to d have a direction in common.
 
-    Arcs are at most 60 degrees wide, so those that meet begin at most as much apart.
+    Two branches can be left in directions 120 degrees apart where the arc of one, turned by so
+    much, meets that of the other. Arcs are at most 60 degrees wide, so those that meet begin at
+    most as much apart.
     """
-    a, b = turn(one.a, 2), turn(one.b, 2)
-    return bool(cross(a, two.b) >= -AIM and cross(two.a, b) >= -AIM and dot(a, two.a) > 0.0)
+    return bool(cross(a, d) >= -AIM and cross(c, b) >= -AIM and dot(a, c) > 0.0)
 
 
 class Partners(NamedTuple):
@@ -94,11 +95,16 @@ class Partners(NamedTuple):
     rows: the branches, sorted by where they are (single nodes), else by direction.
     keys: what they are sorted by: x, or the angle at which their arcs begin.
     widest: their largest spread, or the largest angle of their arcs.
+    places, spreads, a, b: what most pairs are told apart by, side by side in memory.
     """
 
     rows: Ints
     keys: Floats
     widest: float
+    places: Complexes
+    spreads: Floats
+    a: Complexes
+    b: Complexes
 
 
 @njit(cache=True, error_model="numpy")
@@ -114,7 +120,17 @@ def partners_of(branches: Records, low: int, high: int, by_place: bool) -> Partn
             keys[k] = math.atan2(own.a.imag, own.a.real)
             widest = max(widest, math.atan2(cross(own.a, own.b), dot(own.a, own.b)))
     order = np.argsort(keys, kind="mergesort")
-    return Partners(low + order, keys[order], widest)
+    found = Partners(
+        low + order, keys[order], widest, np.empty(high - low, np.complex128),
+        np.empty(high - low), np.empty(high - low, np.complex128),
+        np.empty(high - low, np.complex128),
+    )  # fmt: skip
+    for k in range(high - low):
+        own = branches[low + order[k]]
+        found.places[k], found.spreads[k], found.a[k], found.b[k] = (
+            own.place, own.spread, own.a, own.b,
+        )  # fmt: skip
+    return found
 
 
 @njit(cache=True, error_model="numpy")
@@ -153,36 +169,44 @@ def grow(
     """Join the branches left[0] to left[1], on the left, with partners, on the right.
 
     Two edges that meet at 120 degrees, neither longer than the link between their sides, end at
-    most sqrt(3) links apart: that bounds where partners can be. Branches with the last node are
+    most sqrt(3) links apart: that bounds where partners can be. Nearly all pairs are told apart by
+    it, so it is looked at first, and without a root. Branches with the last node are
     never closed, and left out.
     """
     branches, members = sprouts.branches, sprouts.members
     last = len(ground.places) - 1
-    reach = ROOT3 * (ground.longest + TIE)
     begin_row, begin_member = row, member
     links, ends = np.empty(len(ground.places)), np.zeros(4, np.int64)
     low, high = left
     while low < high and budget > 0:
         one = branches[low]
         links_from(ground.special, sprouts, low, links)
+        reach = ROOT3 * (min(ground.longest, links.max()) + TIE)
+        begin, end = turn(one.a, 2), turn(one.b, 2)
         spans(one, partners, by_place, reach, ends)
         for span in range(2):
             for k in range(ends[2 * span], ends[2 * span + 1]):
-                other = partners.rows[k]
-                two = branches[other]
                 budget -= 1
-                away = norm(two.place - one.place) - one.spread - two.spread
-                if away > reach or (not by_place and not can_meet(one, two)):
+                way = partners.places[k] - one.place
+                spread = one.spread + partners.spreads[k]
+                far = reach + spread
+                if abs(way.real) > far or abs(way.imag) > far or dot(way, way) > far * far:
+                    continue
+                if not by_place and not can_meet(begin, end, partners.a[k], partners.b[k]):
                     continue
                 budget -= 4
+                other = partners.rows[k]
                 link = least_link(sprouts, links, other)
-                if link < 0.0 or away > ROOT3 * (link + TIE):
+                if link < 0.0 or norm(way) > ROOT3 * (link + TIE) + spread:
                     continue
-                size = one.size + two.size
+                size = one.size + branches[other].size
                 if row + 1 >= len(branches) or member + size >= len(members):
                     return Step(low, begin_row, begin_member, True)
-                arc = join(ground, sprouts, low, other, row, member)
+                arc, between = met(ground, sprouts, low, other, row)
                 budget -= 28
+                if not arc.exists:
+                    continue
+                arc = join(ground, sprouts, low, other, row, member, arc, between)
                 if arc.exists and members[member + size - 1] != last:
                     row += 1
                     member += size

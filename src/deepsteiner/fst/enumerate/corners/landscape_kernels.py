@@ -20,7 +20,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, turn
+from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, lean, turn
 from .block_kernels import Blocks
 
 PLAY = 1e-9
@@ -54,7 +54,7 @@ class Landscape(NamedTuple):
     by_x: Ints
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def next_allowed(free: float, t: float) -> float:
     """The first direction from t on, counter-clockwise, that an edge at a corner may have.
 
@@ -70,7 +70,7 @@ def next_allowed(free: float, t: float) -> float:
     return max(t, WHOLE - PLAY)
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def is_allowed(ground: Landscape, node: int, way: complex) -> bool:
     """Whether an edge may leave a node in a direction."""
     free = ground.free[node]
@@ -80,7 +80,7 @@ def is_allowed(ground: Landscape, node: int, way: complex) -> bool:
     return bool(next_allowed(free, t) <= t)
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def clip_at_corner(ground: Landscape, node: int, turned: int, arc: Arc) -> Arc:
     """Cut an arc to the hull of the directions in which an edge may leave a node.
 

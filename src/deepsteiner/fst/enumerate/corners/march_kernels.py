@@ -26,10 +26,10 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Floats, Ints
-from ..complete.arc_kernels import Arc, cross, norm, turn
+from ..complete.arc_kernels import Arc, cross, lean, norm, turn
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import MOST_TESTED, child_of, steiner_point
-from .block_kernels import Blocks, clearance, deepest, is_free
+from .block_kernels import MOST_CROSSED, Blocks, clearance, deepest, is_free
 from .landscape_kernels import TIE, Landscape
 
 STEPS = 10
@@ -59,26 +59,31 @@ class Sketch(NamedTuple):
 
     spots: of SPOT, parents before children; the first is the last Steiner point.
     longest, rate: of two vertices, the longest edge between them, and how fast it changes.
+    shares: scratch of `deepest`.
     """
 
     spots: Records
     longest: Floats
     rate: Floats
+    shares: Floats
 
 
 @njit(cache=True, error_model="numpy")
 def new_sketch() -> Sketch:
     """Room for a branch."""
     many = 2 * MOST_TESTED
-    return Sketch(np.empty(many, SPOT), np.zeros((many, many)), np.zeros((many, many)))
+    square = (many, many)
+    return Sketch(
+        np.empty(many, SPOT), np.zeros(square), np.zeros(square), np.empty(MOST_CROSSED + 2)
+    )
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def sketch_branch(
     ground: Landscape, branches: Records, row: int, u: complex, sketch: Sketch
 ) -> int:
     """Place the vertices of a branch left in direction u; returns how many."""
-    spots, longest, rate = sketch
+    spots, longest, rate, _ = sketch
     spots[0].branch, spots[0].parent, spots[0].turned = row, -1, 0
     count, done = 1, 0
     while done < count:
@@ -109,7 +114,7 @@ def sketch_branch(
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def within_disc(spot: Any, angle: float) -> float:
     """The angle, at most this one, up to which a vertex stays in its disc."""
     return min(angle, spot.clear / spot.speed) if spot.speed > 0.0 else angle
@@ -118,7 +123,7 @@ def within_disc(spot: Any, angle: float) -> float:
 @njit(cache=True, error_model="numpy")
 def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices."""
-    spots, longest, rate = sketch
+    spots, longest, rate, _ = sketch
     angle = 0.0
     for v in range(count):
         for w in range(v):
@@ -164,7 +169,7 @@ def by_lunes(ground: Landscape, sketch: Sketch, count: int, branches: Records) -
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def first_right_of(places: np.ndarray, order: Ints, x: float) -> int:
     """The first of some nodes, sorted by x, that is not to the left of x."""
     low, high = 0, len(order)
@@ -204,7 +209,7 @@ def by_one_leaf(
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out because an edge goes through an obstacle."""
     spots = sketch.spots
@@ -215,13 +220,13 @@ def by_walls(blocks: Blocks, sketch: Sketch, count: int) -> float:
     for v in range(1, count):
         p, q = spots[v].place, spots[spots[v].parent].place
         speed = max(spots[v].speed, spots[spots[v].parent].speed)
-        depth = deepest(blocks, p, q - p)
+        depth = deepest(blocks, p, q - p, sketch.shares)
         if depth > TIE:
             angle = max(angle, (depth - TIE) / speed)
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_wedge(ground: Landscape, branches: Records, members: Ints, row: int, u: complex) -> float:
     """Angle ruled out because no node lies ahead, on the left or on the right."""
     own = branches[row]

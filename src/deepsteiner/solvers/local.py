@@ -86,16 +86,18 @@ def thinned_passes(
 _ALL = crowded_passes((30, 40, 60), 1, 1e6, 4000, 50)
 _THIN, _THIN_TOO = (thinned_passes((2.0, 3.0, 4.0), (60, 120), number) for number in (0, 1))
 _MERGED = thinned_passes((1.0,), (60, 120, 60, 200)) + _THIN
+# A list of trees of four terminals at most is narrow enough to do without a beam.
 _QUICK = thinned_passes(2 * (2.0, 3.0, 4.0), (60,), 0, (1e5, 1000, 0))
+_QUICK_BEAM = thinned_passes((*2 * (2.0, 3.0, 4.0), 4.0), (60,), 0, (2e5, 1000, 50))
 CROWDED: dict[EffortName, Crowded] = {
-    "fast": Crowded(_QUICK),
+    "fast": Crowded(_QUICK_BEAM),
     "default": Crowded(_ALL[:4] + _THIN, 1, _THIN_TOO + _THIN),
     "best": Crowded(_ALL + _THIN, 2, _MERGED),
 }
 
 # The best effort begins with all that the default one does.
 EFFORTS: dict[EffortName, Select] = {
-    "fast": Select(_NARROW, CROWDED["fast"]),
+    "fast": Select(_NARROW, Crowded(_QUICK)),
     "default": Select(_WIDE, CROWDED["default"], _REGIONS, WHOLE, WHOLE, slices=60),
     "best": Select(
         _WIDE, Crowded(_ALL + _THIN, 5, 2 * _MERGED), _REGIONS, WHOLE, WHOLE, 60, _WIDEST,

@@ -3,8 +3,10 @@
 Run: python -m benchmarks.heuristics.structured [--against ../checkout] [--effort fast] [SET ...]
 
 Sets are TSPLIB's drilled boards and alike, the families of structured.npz (mean and worst gap of
-all instances) and uniform points. The gap is to the published optimum, or to the shortest tree
-known. Times are of the processor, in milliseconds for a solve, one thread; with `--against` two
+all instances), uniform points and, held out from all choices of settings, random boards, ladders,
+strips, streets and lattices of `kinds` ("held out" names them all). The gap is to the published
+optimum, to the shortest tree known or, of what is held out, to the tree of `exact` within --limit
+seconds. Times are of the processor, in milliseconds for a solve, one thread; with `--against` two
 checkouts take turns in one run, and the ratio of their times follows the other's gap. Needs
 ../shared/data.
 """
@@ -16,12 +18,16 @@ import json
 import os
 import subprocess
 import sys
-import time
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from common import ROOT, SHARED, print_provenance, print_table
+from kinds import drawn
+
+import deepsteiner as ds
 
 BOARDS = (
     "pr264", "a280", "fl417", "pcb442", "p654", "d1291", "fl1400", "u1432", "fl1577", "d1655",
@@ -29,6 +35,16 @@ BOARDS = (
 )  # fmt: skip
 FAMILIES = ("cl100_005", "cl60_001", "cl200_01", "jit6_05", "levels")
 UNIFORM = {"uniform 100": (100, 20), "uniform 1000": (1000, 4), "uniform 10000": (10_000, 1)}
+# Kind, points and instances.
+HELD_OUT = {
+    f"{kind} {n}": (kind, n, count)
+    for n, count in ((150, 6), (500, 4))
+    for kind in (
+        "board", "drilled rows", "panel", "ladders", "strips", "streets", "half a lattice",
+        "rounded", "jittered 0.07", "jittered 0.3", "clusters 0.01", "clusters 0.001",
+    )
+}  # fmt: skip
+FIRST_SEED = 100
 # Shortest trees known where no optimum is published: pr264 is proven (python -m
 # benchmarks.exact.tsplib pr264).
 KNOWN = {"pr264": 40017.06408}
@@ -36,8 +52,16 @@ METHODS = ("local", "neural")
 EFFORTS = ("fast", "default", "best")
 
 
-def instances(name: str) -> tuple[list[np.ndarray], list[float] | None]:
+@cache
+def instances(name: str, limit: float) -> tuple[list[np.ndarray], list[float] | None]:
     """Return the instances of a set, and what their gaps are measured from."""
+    if name in HELD_OUT:
+        kind, n, count = HELD_OUT[name]
+        points = [drawn(kind, n, FIRST_SEED + number) for number in range(count)]
+        found = [ds.solve(one, "exact", time_limit=limit) for one in points]
+        proven = sum(one.status == "optimal" for one in found)
+        print(f"{name}: {proven} of {count} proven", file=sys.stderr, flush=True)
+        return points, [one.length for one in found]
     if name in UNIFORM:
         n, count = UNIFORM[name]
         rng = np.random.default_rng(n)
@@ -56,33 +80,24 @@ def instances(name: str) -> tuple[list[np.ndarray], list[float] | None]:
     return [data[f"{name}_points"]], [best]
 
 
-def work() -> None:
-    """Solve the set that each line of input names; print lengths and processor seconds."""
-    import deepsteiner as ds
-
-    for line in sys.stdin:
-        name, method, effort = json.loads(line)
-        points = instances(name)[0]
-        options = {"effort": effort, "threads": 1}
-        ds.solve(points[0][:200], method, **options)
-        began = time.process_time()
-        lengths = [ds.solve(one, method, **options).length for one in points]
-        seconds = (time.process_time() - began) / len(points)
-        print(json.dumps([lengths, seconds]), flush=True)
-
-
 class Worker:
     """A process that solves with the package of a checkout."""
 
     def __init__(self, checkout: Path) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.heuristics.structured", "--work"],
-            env={**os.environ, "PYTHONPATH": f"{checkout / 'src'}:{ROOT / 'benchmarks'}"},
-            cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            [sys.executable, Path(__file__).with_name("solve_lines.py")],
+            env={**os.environ, "PYTHONPATH": str(checkout / "src")},
+            cwd=checkout, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
         )  # fmt: skip
 
-    def solve(self, *what: str) -> tuple[np.ndarray, float]:
+    def solve(self, points: list[np.ndarray], *what: str) -> tuple[np.ndarray, float]:
         """Return lengths and the processor seconds of one solve, the least of two calls."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "points.npz"
+            np.savez(path, *points)
+            return self._solve(str(path), *what)
+
+    def _solve(self, *what: str) -> tuple[np.ndarray, float]:
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         seconds = []
@@ -116,18 +131,16 @@ def cells(answers: list[tuple[np.ndarray, float]], best: Any) -> list[object]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*")
+    parser.add_argument("--limit", type=float, default=10.0)
     parser.add_argument("--against", type=Path)
     parser.add_argument("--effort", action="append", choices=EFFORTS)
     parser.add_argument("--method", action="append", choices=METHODS)
-    parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    if given.work:
-        work()
-        return 0
     everything = (*BOARDS, *FAMILIES, *UNIFORM)
-    unknown = [name for name in given.sets if name not in everything]
+    sets = [one for name in given.sets for one in (HELD_OUT if name == "held out" else (name,))]
+    unknown = [name for name in sets if name not in everything and name not in HELD_OUT]
     if unknown:
-        parser.error(f"no set {unknown[0]!r}: there are {', '.join(everything)}")
+        parser.error(f"no set {unknown[0]!r}: there are {', '.join((*everything, *HELD_OUT))}")
     if not (SHARED / "structured.npz").exists():
         print("needs ../shared/data", file=sys.stderr)
         return 2
@@ -135,11 +148,12 @@ def main() -> int:
     checkouts = [ROOT, *([given.against.resolve()] if given.against else [])]
     workers = [Worker(path) for path in checkouts]
     rows: list[list[object]] = []
-    for name in given.sets or everything:
+    for name in sets or everything:
+        points, best = instances(name, given.limit)
         for method in given.method or METHODS:
             for effort in given.effort or EFFORTS:
-                answers = [worker.solve(name, method, effort) for worker in workers]
-                row = [name, method, effort, *cells(answers, instances(name)[1])]
+                answers = [worker.solve(points, method, effort) for worker in workers]
+                row = [name, method, effort, *cells(answers, best)]
                 print(*row, sep="  ", flush=True, file=sys.stderr)
                 rows.append(row)
     for worker in workers:

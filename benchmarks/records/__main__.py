@@ -33,7 +33,10 @@ from deepsteiner.io.terminal_hash import places_of
 
 PAGE = ROOT / "docs" / "best-known.md"
 REFUSED = "refused"
-HEADER = ["set", "points", "status", "length", "lower bound", "gap %", "s", "GiB", "better"]
+HEADER = [
+    "set", "points", "status", "length", "above best %", "lower bound", "gap %", "s", "GiB",
+    "better",
+]  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -103,10 +106,10 @@ Solver = Callable[[np.ndarray], ds.Solution]
 
 
 def solver(given: argparse.Namespace, options: dict[str, Any]) -> Solver:
-    """Return the call that is measured."""
-    return lambda points: ds.solve(
-        points, given.method, time_limit=given.limit, threads=given.threads, **options
-    )
+    """Return the call that is measured; threads only go to methods that know them."""
+    if any(one.name == "threads" for one in ds.methods()[given.method].options):
+        options = {**options, "threads": given.threads}
+    return lambda points: ds.solve(points, given.method, time_limit=given.limit, **options)
 
 
 def measured(solve: Solver, points: np.ndarray) -> tuple[ds.Solution, float | None]:
@@ -143,10 +146,19 @@ def keep(store: Store, record: Record, solution: ds.Solution) -> list[object]:
     except RecordsError as error:  # the other instances are solved all the same
         print(f"error: {error}", file=sys.stderr)
         merit = REFUSED
+    best = min(shortest_known(record), record.length)
     return [
-        record.name, record.n, record.status, f"{record.length:.10g}", f"{record.bound or 0:.10g}",
+        record.name, record.n, record.status, f"{record.length:.10g}",
+        f"{100.0 * (record.length / best - 1.0):.4f}", f"{record.bound or 0:.10g}",
         f"{100.0 * (solution.gap or 0.0):.2g}", f"{record.seconds:.2f}", record.peak_gib, merit,
     ]  # fmt: skip
+
+
+def shortest_known(record: Record) -> float:
+    """Return the length of the shortest tree that is published or stored."""
+    published = [] if record.published is None else [record.published[1]]
+    stored = STORED.standings().get(record.name)
+    return min([*published, record.length if stored is None else stored.tree.length])
 
 
 def add_folder(given: argparse.Namespace) -> None:

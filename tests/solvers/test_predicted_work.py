@@ -13,15 +13,23 @@ from deepsteiner.solvers import auto, exact
 from deepsteiner.solvers.predicted_work import POINTS, predicted_work
 
 
-def clustered(n: int, seed: int) -> np.ndarray:
+def clustered(n: int, seed: int, spread: float = 0.05) -> np.ndarray:
     rng = np.random.default_rng(seed)
-    return rng.random((12, 2))[rng.integers(0, 12, n)] + rng.normal(0.0, 0.05, (n, 2))
+    return rng.random((12, 2))[rng.integers(0, 12, n)] + rng.normal(0.0, spread, (n, 2))
 
 
 def lattice(side: int, jitter: float) -> np.ndarray:
     line = np.arange(float(side))
     whole = np.stack(np.meshgrid(line, line), axis=-1).reshape(-1, 2)
     return whole + np.random.default_rng(side).normal(0.0, jitter, whole.shape)
+
+
+def board(side: int, seed: int) -> np.ndarray:
+    """Return half the places of a lattice, in rows of four."""
+    rng = np.random.default_rng(seed)
+    rows = rng.permutation(side * side)[: side * side // 8]
+    starts = np.stack(np.divmod(rows, side), axis=1) * [1, 4]
+    return np.concatenate([starts + np.array([0, step]) for step in range(4)]).astype(float)
 
 
 def proven_with(points: np.ndarray, work: int) -> bool:
@@ -33,16 +41,29 @@ def proven_with(points: np.ndarray, work: int) -> bool:
     np.random.default_rng(1).random((400, 2)) * [1e6, 3e5],
     clustered(300, 2),
     lattice(15, 0.35),
-], ids=["uniform", "stretched", "clusters", "loose lattice"])  # fmt: skip
+    board(20, 4),
+    clustered(250, 5, 0.01),
+], ids=["uniform", "stretched", "clusters", "loose lattice", "rows", "tight"])  # fmt: skip
 def test_the_work_is_that_predicted_within_a_factor_of_three(points):
     predicted = predicted_work(points)
     assert proven_with(points, int(3.0 * predicted))
     assert not proven_with(points, int(predicted / 3.0))
 
 
-def test_tight_lattices_are_beyond_prediction():
-    assert predicted_work(lattice(15, 0.02)) == math.inf
-    assert predicted_work(lattice(40, 0.0)) == math.inf
+def test_what_is_hard_is_seen_to_be():
+    jittered = lattice(13, 0.02)
+    for points in (jittered, lattice(40, 0.0)):
+        assert predicted_work(points) > auto.EXACT_WORK
+        assert predicted_work(points, auto.EXACT_WORK) > auto.EXACT_WORK
+    assert not proven_with(jittered, auto.EXACT_WORK)
+
+
+def test_trees_across_gaps_are_foreseen():
+    """A small window holds two or three of the clusters, whose trees are the least of the work."""
+    tight = clustered(400, 6, 0.0005)
+    loose = clustered(400, 6, 0.05)
+    assert predicted_work(tight) > 2.0 * predicted_work(loose)
+    assert not proven_with(tight, int(2.0 * predicted_work(loose)))
 
 
 def test_small_instances_are_simply_tried():

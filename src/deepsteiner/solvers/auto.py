@@ -26,8 +26,9 @@ from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from . import exact, local, neural
 from .predicted_work import predicted_work
 
-# Slices of work that take about a second; about as many as there are uniform points.
-EXACT_WORK = 1_200
+# Slices of work that take about a second at the reference calibration; about as many as there are
+# uniform points.
+EXACT_WORK = 2_000
 # No more points than this can have a proof with that.
 EXACT_SIZE = 2 * EXACT_WORK
 # With a time limit, `exact` is begun up to this size, and beyond it where the time seems enough.
@@ -88,7 +89,7 @@ def solve(run: Run, options: Options) -> Tree:
         return replace(found, method=chosen.INFO.name)
     if run.monitor.time_limit is not None:
         return _within_limit(run)
-    if n <= EXACT_SIZE and predicted_work(run.points) <= EXACT_WORK:
+    if n <= EXACT_SIZE and predicted_work(run.points, EXACT_WORK) <= EXACT_WORK:
         most = 2 * EXACT_WORK if n > BATCH_LIMIT else None
         tree = _try_exact(run, exact.Options(max_work=most))
         if tree is not None and (tree.optimal or run.monitor.stop_reason is not None):
@@ -134,7 +135,9 @@ def _within_limit(run: Run) -> Tree:
 
 def _has_time_for_proof(run: Run) -> bool:
     n, slices = len(run.points), EXACT_WORK * run.monitor.remaining()
-    return n <= LIMITED_EXACT_SIZE or (n <= 2.0 * slices and predicted_work(run.points) <= slices)
+    if n <= LIMITED_EXACT_SIZE:
+        return True
+    return n <= 2.0 * slices and predicted_work(run.points, slices) <= slices
 
 
 def _length(run: Run, tree: Tree) -> float:

@@ -65,12 +65,18 @@ def crowded_passes(
 
 
 def thinned_passes(
-    shares: tuple[float, ...], sizes: tuple[int, ...], number: int = 0
+    shares: tuple[float, ...],
+    sizes: tuple[int, ...],
+    number: int = 0,
+    limits: tuple[float, int, int] = (1e6, 4000, 50),
 ) -> tuple[RegionPass, ...]:
-    """Return passes of regions of these sizes for each share of a list, now compact, now not."""
+    """Return passes of regions of these sizes for each share of a list, now compact, now not.
+
+    `limits` are those of a region: its work, how wide it may be, and the beam beyond.
+    """
     every = [(share, size) for share in shares for size in sizes]
     return tuple(
-        RegionPass(size, 1e6, 4000, 50, (number + k) % 2 == 1, share)
+        RegionPass(size, *limits, (number + k) % 2 == 1, share)
         for k, (share, size) in enumerate(every)
     )
 
@@ -80,17 +86,18 @@ def thinned_passes(
 _ALL = crowded_passes((30, 40, 60), 1, 1e6, 4000, 50)
 _THIN, _THIN_TOO = (thinned_passes((2.0, 3.0, 4.0), (60, 120), number) for number in (0, 1))
 _MERGED = thinned_passes((1.0,), (60, 120, 60, 200)) + _THIN
+# A list of trees of four terminals at most is narrow enough to do without a beam.
+_QUICK = thinned_passes(2 * (2.0, 3.0, 4.0), (60,), 0, (1e5, 1000, 0))
+_QUICK_BEAM = thinned_passes((*2 * (2.0, 3.0, 4.0), 4.0), (60,), 0, (2e5, 1000, 50))
 CROWDED: dict[EffortName, Crowded] = {
-    "fast": Crowded(
-        crowded_passes((30,), 1, 1e5, 2000, 0) + thinned_passes((2.0, 3.0, 4.0), (60, 60))
-    ),
+    "fast": Crowded(_QUICK_BEAM),
     "default": Crowded(_ALL[:4] + _THIN, 1, _THIN_TOO + _THIN),
     "best": Crowded(_ALL + _THIN, 2, _MERGED),
 }
 
 # The best effort begins with all that the default one does.
 EFFORTS: dict[EffortName, Select] = {
-    "fast": Select(_NARROW, CROWDED["fast"]),
+    "fast": Select(_NARROW, Crowded(_QUICK)),
     "default": Select(_WIDE, CROWDED["default"], _REGIONS, WHOLE, WHOLE, slices=60),
     "best": Select(
         _WIDE, Crowded(_ALL + _THIN, 5, 2 * _MERGED), _REGIONS, WHOLE, WHOLE, 60, _WIDEST,

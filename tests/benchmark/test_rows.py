@@ -136,7 +136,7 @@ def test_bad_methods(text, message):
 
 def test_options_at_their_defaults_are_left_out_and_the_model_stays():
     assert parse_method("greedy:k_star=9,relax=false").text == "greedy:relax=False"
-    assert parse_method("policy").options == {"model": "mst-d1"}
+    assert parse_method("policy").options == {"model": "relative"}
 
 
 def test_a_file_with_a_taken_name_is_labelled(tmp_path):

@@ -127,10 +127,11 @@ class RelativePolicy(Network):
         number = range(self.config.layers)
         self.point_layers = nn.ModuleList(Layer(self.config) for _ in number)
         self.candidate_layers = nn.ModuleList(Layer(self.config) for _ in number)
-        self.worth = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), nn.Linear(dim, 1))
+        last = nn.Linear(dim, 1)
         # To begin with, longer edges promise more, and nothing else is known.
-        nn.init.normal_(self.worth[2].weight, std=0.1 * dim**-0.5)
-        nn.init.zeros_(self.worth[2].bias)
+        nn.init.normal_(last.weight, std=0.1 * dim**-0.5)
+        nn.init.zeros_(last.bias)
+        self.worth = nn.Sequential(nn.Linear(dim, dim), nn.ReLU(), last)
         self.sharpness = nn.Parameter(torch.tensor(_SHARPNESS))
 
     def forward(
@@ -178,7 +179,7 @@ class RelativePolicy(Network):
         for layer in self.candidate_layers:
             seen = layer(seen, tokens, pairs, tree, self._counted(candidates.mask))
         with whole_precision(points):
-            more = self.worth(at_least_32(seen))[:, :, 0]
+            more: Tensor = self.worth(at_least_32(seen))[:, :, 0]
             return _USUAL_SHARE * (1.0 + more) * scale.to(more.dtype)
 
     def _likelihood(self, worth: Tensor, candidates: Candidates) -> Tensor:

@@ -19,7 +19,7 @@ from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
 from ..hypergraph import STRICT, Budget
-from .piece import Fallback, Job, OpenJobs, Piece
+from .piece import Fallback, Job, OpenJobs, Piece, distances_among
 
 if TYPE_CHECKING:
     from ...trees import FullTrees
@@ -241,7 +241,7 @@ class _Concatenation:
         except Stopped:
             self.open.push(job)
             return
-        (blocks, first, listed, begin, local, sizes), solved, guess = found
+        (blocks, first, listed, begin, local, names, forest), solved, guess = found
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if blocks < 0:
             self._exhaust(job)
@@ -256,12 +256,14 @@ class _Concatenation:
         for b in np.flatnonzero(~solved):
             low, high = first[b], first[b + 1]
             ids = listed[low:high]
+            own = names.items[names.first[b] : names.first[b + 1]]
             part = Piece(
-                int(sizes[b]),
+                own.size,
                 begin[low : high + 1] - begin[low],
                 local[begin[low] : begin[high]],
                 piece.length[ids],
                 piece.trees[ids],
+                distances_among(forest, own),
             )
             rest = Job(
                 part, job.level, guess[low:high], _price_bound(part), job.programmed, cuts=job.cuts
@@ -297,7 +299,7 @@ class _Concatenation:
         """Reduce, split and solve narrow blocks; a long call is told of while it lasts."""
         from .blocks_kernels import settle
 
-        given = (piece.graph, alive, chosen, merged, Budget(work, widest))
+        given = (piece.graph, piece.distances, alive, chosen, merged, Budget(work, widest))
         if self.keep_going is None or piece.length.size < LONG:
             return settle(*given)
         return waited(
@@ -354,13 +356,12 @@ class _Concatenation:
     ) -> None:
         """Local probes all over a piece, a few per call."""
         from .probe_kernels import begin_probes, probe_everywhere
-        from .prune_kernels import bottleneck_forest, edge_order
         from .subset_kernels import terminal_prices
 
         n, graph = job.piece.n, job.piece.graph
-        forest = bottleneck_forest(graph, alive, edge_order(graph))
         ceiling = job.most * STRICT
-        given = begin_probes(graph, forest, terminal_prices(graph), ceiling, alive)
+        prices = terminal_prices(graph)
+        given = begin_probes(graph, job.piece.distances, prices, ceiling, alive)
         at = 0
         while at < n:
             at, decided = probe_everywhere(

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
+from ..hypergraph import STRICT, Distances, Flags, Floats, Hypergraph, Ints, Rows
 from .partition_kernels import (
     SLOTS,
     Layer,
@@ -24,7 +24,7 @@ from .partition_kernels import (
     list_slots,
     pack,
 )
-from .prune_kernels import bottleneck, bottleneck_forest, edge_order
+from .prune_kernels import bottleneck
 from .subset_kernels import terminal_prices
 
 DONE = 0  # every FST of the order is decided
@@ -51,16 +51,14 @@ class Problem(NamedTuple):
     graph: the list.
     order: the FSTs to decide, in this order.
     forced: FSTs that must be taken.
-    forest: bottleneck distances, against which every FST that is taken must hold its own.
-    names: the terminals' numbers in the forest.
+    distances: bottleneck distances, against which every FST that is taken must hold its own.
     prices: what each terminal costs at least; those of terminals not yet met bound the rest.
     """
 
     graph: Hypergraph
     order: Ints
     forced: Flags
-    forest: Bottlenecks
-    names: Ints
+    distances: Distances
     prices: Floats
 
 
@@ -219,11 +217,10 @@ def best_closing_order(graph: Hypergraph, at: Rows, tries: int, limit: float) ->
 
 
 @njit(cache=True)
-def unconstrained(graph: Hypergraph, order: Ints) -> Problem:
+def unconstrained(graph: Hypergraph, order: Ints, distances: Distances) -> Problem:
     """All FSTs of a list in an order, none of them forced."""
     forced = np.zeros(graph.length.size, np.bool_)
-    forest = bottleneck_forest(graph, ~forced, edge_order(graph))
-    return Problem(graph, order, forced, forest, np.arange(graph.n), terminal_prices(graph))
+    return Problem(graph, order, forced, distances, terminal_prices(graph))
 
 
 @njit(cache=True)
@@ -261,7 +258,7 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
     The own set is 0 when the slots do not suffice (nothing is changed then).
     """
     members = problem.graph.terminals[problem.graph.start[f] : problem.graph.start[f + 1]]
-    slot, near, names = progress.slot, progress.near, problem.names
+    slot, near, (forest, names) = progress.slot, progress.near, problem.distances
     active = progress.record[ACTIVE]
     missing = 0
     for v in members:
@@ -285,7 +282,7 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
             for t in range(SLOTS):
                 if active >> t & 1:
                     other = names[progress.seated[t]]
-                    near[s, t] = near[t, s] = bottleneck(problem.forest, names[v], other)
+                    near[s, t] = near[t, s] = bottleneck(forest, names[v], other)
             progress.seated[s] = v
             progress.room[0] += problem.prices[v]
             active |= 1 << s

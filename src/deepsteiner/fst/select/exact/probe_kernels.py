@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ..hypergraph import Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
+from ..hypergraph import Distances, Flags, Floats, Hypergraph, Ints, Rows
 from .frontier_kernels import (
     COUNT,
     STEP,
@@ -30,7 +30,8 @@ class Probes(NamedTuple):
     """A list and what probes know and find out about it.
 
     graph, at: the list and its incidence.
-    forest, prices: its bottleneck distances and the prices of its terminals.
+    distances: its bottleneck distances.
+    prices: the prices of its terminals.
     room: what a known tree costs beyond all prices; only trees at most as long matter.
     alive: FSTs that a better tree may use; probes clear what is in none.
     forced: FSTs that every better tree uses; probes set these.
@@ -41,7 +42,7 @@ class Probes(NamedTuple):
 
     graph: Hypergraph
     at: Rows
-    forest: Bottlenecks
+    distances: Distances
     prices: Floats
     room: float
     alive: Flags
@@ -53,13 +54,13 @@ class Probes(NamedTuple):
 
 @njit(cache=True)
 def begin_probes(
-    graph: Hypergraph, forest: Bottlenecks, prices: Floats, ceiling: float, alive: Flags
+    graph: Hypergraph, distances: Distances, prices: Floats, ceiling: float, alive: Flags
 ) -> Probes:
     """Set out to probe the alive FSTs of a list; a tree as long as the ceiling is known."""
     n = graph.n
     at = incidence(graph, alive)
     return Probes(
-        graph, at, forest, prices, ceiling - prices.sum(), alive,
+        graph, at, distances, prices, ceiling - prices.sum(), alive,
         np.zeros(alive.size, np.bool_), np.zeros(n, np.bool_),
         nothing_closed(n, at, alive), np.full(n, -1, np.int64),
     )  # fmt: skip
@@ -67,10 +68,9 @@ def begin_probes(
 
 @njit(cache=True)
 def region(probes: Probes, count: int) -> tuple[Problem, Ints]:
-    """The first FSTs of the closing order as a problem of their own, and the FSTs at each terminal.
+    """The first FSTs of the closing order as a problem of their own, and its terminals.
 
-    Terminals are numbered as they are met, FSTs by their place in the order. Some FSTs of the last
-    terminals are outside.
+    Terminals are numbered as they are met, FSTs by their place in the order.
     """
     graph, order, number = probes.graph, probes.closing.order, probes.number
     start = np.zeros(count + 1, np.int64)
@@ -91,11 +91,11 @@ def region(probes: Probes, count: int) -> tuple[Problem, Ints]:
     names = names[:n].copy()
     for v in names:
         number[v] = -1
+    near = Distances(probes.distances.forest, probes.distances.names[names])
     problem = Problem(
-        Hypergraph(n, start, members, length), np.arange(count), forced, probes.forest, names,
-        probes.prices[names],
-    )  # fmt: skip
-    return problem, probes.closing.undecided[names]
+        Hypergraph(n, start, members, length), np.arange(count), forced, near, probes.prices[names]
+    )
+    return problem, names
 
 
 @njit(cache=True)
@@ -109,17 +109,21 @@ def probe(probes: Probes, root: int, size: int, most: int) -> int:
     closing = probes.closing
     count, _ = closing_order(probes.graph, probes.at, closing, root, size, np.inf)
     reopen(probes.graph, closing, count, root)
-    problem, left = region(probes, count)
+    problem, names = region(probes, count)
+    left = closing.undecided[names]  # some FSTs of the last terminals are outside
     progress = advance(problem, set_out(problem, left, probes.room), np.inf, most)
     if progress.record[COUNT] == 0:
         return -1
     probes.settled[root] = True
-    return decide(probes, problem, progress)
+    return decide(probes, problem, progress, names)
 
 
 @njit(cache=True)
-def decide(probes: Probes, problem: Problem, progress: Progress) -> int:
-    """Drop the FSTs that no partition of a region uses, force those that all use; how many."""
+def decide(probes: Probes, problem: Problem, progress: Progress, names: Ints) -> int:
+    """Drop the FSTs that no partition of a region uses, force those that all use; how many.
+
+    ``names`` are the region's terminals in the list.
+    """
     graph, closing = problem.graph, probes.closing
     count, steps = progress.record[COUNT], progress.record[STEP]
     uses = np.zeros(graph.length.size, np.int64)
@@ -135,9 +139,9 @@ def decide(probes: Probes, problem: Problem, progress: Progress) -> int:
         for i in range(graph.start[k], graph.start[k + 1]):
             v = graph.terminals[i]
             if inside and progress.left[v] == 0:
-                probes.settled[problem.names[v]] = True
+                probes.settled[names[v]] = True
             if uses[k] == 0:
-                closing.undecided[problem.names[v]] -= 1
+                closing.undecided[names[v]] -= 1
         if uses[k] == 0:
             probes.alive[f], closing.placed[f] = False, True
             decided += 1

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,6 +57,12 @@ AROUND = 80  # terminals of the regions in which a tree is improved that a progr
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
+# Pieces of at least so many parts are probed part by part first, in threads if there are some. A
+# part has so many terminals for each FST of a region.
+PARTS, PART = 8, 12
+TURNS = 3  # with parts that begin elsewhere
+AT_ONCE = 64  # parts between two reports that count
+TURN_CLOCK = 1 << 40  # more than there are steps in a turn
 
 
 @dataclass(frozen=True)
@@ -87,6 +94,7 @@ def concatenate(
     keep_going: Report | None = None,
     trace: bool = False,
     start: NDArray[np.int64] | None = None,
+    threads: int = 1,
 ) -> Choice:
     """Choose FSTs of least total length that form a tree over all terminals.
 
@@ -97,10 +105,11 @@ def concatenate(
             returning False stops, and the best choice so far comes back with its bound.
         trace: solve the whole list by cutting planes, slower, and record every round.
         start: indices of FSTs that form a tree, to begin from.
+        threads: for probes of large pieces; the choice does not depend on it.
     """
     n = trees.points.shape[0]
     whole = Piece(n, trees.start, trees.terminals, trees.length, np.arange(len(trees)))
-    return _Concatenation(whole, keep_going, start).run(trace)
+    return _Concatenation(whole, keep_going, start, threads).run(trace)
 
 
 class _Concatenation:
@@ -110,10 +119,15 @@ class _Concatenation:
     """
 
     def __init__(
-        self, whole: Piece, keep_going: Report | None, start: NDArray[np.int64] | None
+        self,
+        whole: Piece,
+        keep_going: Report | None,
+        start: NDArray[np.int64] | None,
+        threads: int = 1,
     ) -> None:
         self.whole = whole
         self.keep_going = keep_going
+        self.threads = threads
         self.chosen = np.zeros(whole.length.size, np.bool_)
         self.fixed = 0.0  # length of what is chosen
         self.open = OpenJobs()
@@ -363,6 +377,8 @@ class _Concatenation:
         prices = terminal_prices(graph)
         given = begin_probes(graph, job.piece.distances, prices, ceiling, alive)
         at = 0
+        if n >= PARTS * PART * level.probe_trees and not self._probe_parts(given, level):
+            at, alive[:] = n, alive if self.stopped else False
         while at < n:
             at, decided = probe_everywhere(
                 given, level.probe_trees, level.probe_partitions, at, level.probes_a_call
@@ -374,6 +390,44 @@ class _Concatenation:
             if not self._tick("probe", self.best_length, self.bound):
                 return
         chosen |= given.forced
+
+    def _probe_parts(self, probes: Any, level: Level) -> bool:
+        """Probe inside parts of a piece; False where that is stopped, or nothing is left."""
+        from .probe_kernels import grow_parts, probe_part
+
+        size, most = level.probe_trees, level.probe_partitions
+        for turn in range(TURNS):
+            parts = grow_parts(probes, PART * size, turn)
+            run = partial(probe_part, probes, parts, size, most, turn * TURN_CLOCK)
+            count = parts.roots.first.size - 1
+            for first in range(0, count, AT_ONCE):
+                for done, decided in self._each(run, range(first, min(first + AT_ONCE, count))):
+                    if decided < 0:
+                        return False
+                    self.stats["probes_decided"] += int(decided)
+                    for _ in range(done // level.probes_a_call):
+                        self._tick("probe", self.best_length, self.bound)
+                if self.stopped:
+                    return False
+        probes.closing.clock[0] = TURNS * TURN_CLOCK
+        return True
+
+    def _each(self, run: Callable[[int], Any], items: range) -> list[Any]:
+        """Call run for the items in threads, told of while it lasts; in order, all if not stopped.
+
+        A call may take long, so even a single thread is one apart.
+        """
+        from ....run.threads import Workers
+
+        with Workers(self.threads) as workers:
+            chunks = workers.map(
+                lambda first, last: [run(k) for k in items[first:last]],
+                len(items), 1, self._waiting, WAITING, heavy=True,
+            )  # fmt: skip
+        return [result for chunk in chunks for result in chunk]
+
+    def _waiting(self, *_: Any) -> bool:
+        return self._tick(WAITING, self.best_length, self.bound)
 
     @staticmethod
     def _contract(

@@ -95,6 +95,7 @@ class Closing(NamedTuple):
     marks, clock: the terminals that were counted since the clock, a single entry, last advanced.
     frontier: terminals that were met and have undecided FSTs.
     order: the FSTs, in order.
+    inside: terminals that may be met; an order ends where it meets another.
     """
 
     placed: Flags
@@ -104,6 +105,7 @@ class Closing(NamedTuple):
     clock: Ints
     frontier: Ints
     order: Ints
+    inside: Flags
 
 
 @njit(cache=True)
@@ -112,6 +114,7 @@ def nothing_closed(n: int, at: Rows, alive: Flags) -> Closing:
     return Closing(
         ~alive, at.first[1:] - at.first[:-1], np.zeros(n, np.bool_), np.zeros(n, np.int64),
         np.zeros(1, np.int64), np.empty(n, np.int64), np.empty(alive.size, np.int64),
+        np.ones(n, np.bool_),
     )  # fmt: skip
 
 
@@ -134,18 +137,19 @@ def closing_order(
     """Order FSTs by closing, again and again, the terminal that widens the frontier least.
 
     ``at`` is the incidence of the list. Ends when about ``most`` FSTs are placed or the estimate of
-    the work (partitions met on the way) is above the limit; returns both numbers. `reopen` before
-    the next order.
+    the work (partitions met on the way) is above the limit; returns both numbers. The work is
+    infinite where a terminal is met that may not be. `reopen` before the next order.
     """
     start, terminals = graph.start, graph.terminals
     first, lists = at
-    placed, undecided, touched, marks, clock, frontier, order = closing
+    placed, undecided, touched, marks, clock, frontier, order, inside = closing
     width = 1
     frontier[0] = root
     touched[root] = True
     count = 0
     work = 0.0
-    while width > 0 and count < most and work <= limit:
+    left = False
+    while width > 0 and count < most and work <= limit and not left:
         pick = 0
         least = 1 << 60
         for k in range(width):
@@ -177,6 +181,7 @@ def closing_order(
                 u = terminals[i]
                 undecided[u] -= 1
                 if not touched[u]:
+                    left |= not inside[u]
                     touched[u] = True
                     frontier[width] = u
                     width += 1
@@ -187,7 +192,7 @@ def closing_order(
                 frontier[kept] = frontier[k]
                 kept += 1
         width = kept
-    return count, work
+    return count, np.inf if left else work
 
 
 @njit(cache=True)

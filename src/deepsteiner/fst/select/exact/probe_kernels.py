@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
+from ...grouping_kernels import grouped
 from ..hypergraph import Distances, Flags, Floats, Hypergraph, Ints, Rows
 from .frontier_kernels import (
     COUNT,
@@ -103,12 +104,15 @@ def probe(probes: Probes, root: int, size: int, most: int) -> int:
     """Grow a region of up to ``size`` FSTs from a terminal and decide what it can.
 
     The region ends where a layer has more than ``most`` partitions. Returns how many FSTs were
-    dropped or newly forced, -1 when nothing is at most the ceiling. The time it takes depends on
-    the region, not on the list.
+    dropped or newly forced, -1 when nothing is at most the ceiling. Where the region would meet
+    terminals that it may not, nothing is done. The time it takes depends on the region, not on the
+    list.
     """
     closing = probes.closing
-    count, _ = closing_order(probes.graph, probes.at, closing, root, size, np.inf)
+    count, work = closing_order(probes.graph, probes.at, closing, root, size, np.inf)
     reopen(probes.graph, closing, count, root)
+    if work == np.inf:
+        return 0  # the region would leave what may be met
     problem, names = region(probes, count)
     left = closing.undecided[names]  # some FSTs of the last terminals are outside
     progress = advance(problem, set_out(problem, left, probes.room), np.inf, most)
@@ -174,3 +178,87 @@ def probe_everywhere(
             return n, -1
         total += decided
     return n, total
+
+
+class Parts(NamedTuple):
+    """Parts of a list that threads may probe at the same time.
+
+    roots: the terminals of every part from which it is worth probing.
+    inside: terminals all of whose FSTs are in one part. A region of such terminals alone shares
+        nothing with a region in another part but terminals whose FSTs it leaves alone.
+    """
+
+    roots: Rows
+    inside: Flags
+
+
+@njit(cache=True)
+def grow_parts(probes: Probes, size: int, turn: int) -> Parts:
+    """Parts of up to ``size`` terminals, grown around terminals that are not settled.
+
+    What lies at their borders is for another turn, whose parts begin elsewhere.
+    """
+    (n, start, terminals, _), alive, settled = probes.graph, probes.alive, probes.settled
+    part, queue = np.full(n, -1, np.int64), np.empty(n, np.int64)
+    count = 0
+    for k in range(n):
+        root = k if turn % 2 == 0 else n - 1 - k
+        if settled[root] or part[root] >= 0:
+            continue
+        part[root], queue[0] = count, root
+        head, tail = 0, 1
+        while head < tail:
+            v = queue[head]
+            head += 1
+            for j in range(probes.at.first[v], probes.at.first[v + 1]):
+                f = probes.at.items[j]
+                if not alive[f]:
+                    continue
+                for i in range(start[f], start[f + 1]):
+                    u = terminals[i]
+                    if part[u] < 0 and tail < size:
+                        part[u], queue[tail] = count, u
+                        tail += 1
+        count += 1
+    inside = np.ones(n, np.bool_)
+    for f in range(alive.size):
+        across = False
+        for i in range(start[f], start[f + 1]):
+            across |= alive[f] and part[terminals[i]] != part[terminals[start[f]]]
+        if across:
+            inside[terminals[start[f] : start[f + 1]]] = False
+    part[settled | ~inside] = -1
+    return Parts(grouped(part, count), inside)
+
+
+@njit(cache=True, nogil=True)
+def probe_part(
+    probes: Probes, parts: Parts, size: int, most: int, clock: int, p: int
+) -> tuple[int, int]:
+    """Probe inside one part; threads may do so in several parts at once.
+
+    What a probe reads and writes belongs to its part, so the outcome does not depend on what is
+    done elsewhere meanwhile. Marks of earlier turns are below the ``clock``. Returns the number of
+    probes and of FSTs decided (-1 when nothing is at most the ceiling).
+    """
+    graph, shared = probes.graph, probes.closing
+    closing = Closing(
+        shared.placed, shared.undecided, shared.touched, shared.marks, np.full(1, clock),
+        np.empty(graph.n, np.int64), np.empty(graph.length.size, np.int64), parts.inside,
+    )  # fmt: skip
+    own = Probes(
+        graph, probes.at, probes.distances, probes.prices, probes.room, probes.alive,
+        probes.forced, probes.settled, closing, probes.number,
+    )  # fmt: skip
+    total = 0
+    done = 0
+    for k in range(parts.roots.first[p], parts.roots.first[p + 1]):
+        root = parts.roots.items[k]
+        if probes.settled[root]:
+            continue
+        done += 1
+        decided = probe(own, root, size, most)
+        if decided < 0:
+            return done, -1
+        total += decided
+    return done, total

@@ -108,7 +108,7 @@ def test_threads_do_not_matter(monkeypatch):
     levels = (
         concatenation.Level(0.0, 1),
         concatenation.Level(0.0, 1, 12, 60, 4),
-        concatenation.Level(1e3, 50, 16, 200, 2),
+        concatenation.Level(1e9, 100_000, 16, 200, 2),
     )
     monkeypatch.setattr(concatenation, "LEVELS", levels)
     grown = []

@@ -59,7 +59,7 @@ DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
 # Pieces of at least so many parts are probed part by part first, in threads if there are some. A
 # part has so many terminals for each FST of a region.
-PARTS, PART = 8, 12
+PARTS, PART = 3, 12
 TURNS = 3  # with parts that begin elsewhere
 AT_ONCE = 64  # parts between two reports that count
 TURN_CLOCK = 1 << 40  # more than there are steps in a turn

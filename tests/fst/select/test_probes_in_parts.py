@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from deepsteiner.fst.select.exact import concatenation
+from deepsteiner.fst.select.exact import concatenation, probes
 from deepsteiner.fst.select.exact.concatenation import concatenate
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
 from deepsteiner.fst.select.exact.piece import Piece
@@ -55,14 +55,14 @@ def begun(sets: Sets, lengths: np.ndarray) -> Any:
 @pytest.mark.parametrize("seed", range(4))
 def test_parts_are_grown_breadth_first(seed, turn):
     sets, lengths = plane_list(seed)
-    probes, n, size = begun(sets, lengths), SIDE * SIDE, 15
+    begin, n, size = begun(sets, lengths), SIDE * SIDE, 15
     rng = np.random.default_rng(seed)
-    probes.settled[:] = rng.random(n) < 0.3
-    probes.alive[:] = rng.random(len(sets)) < 0.9
-    living = [one for one, alive in zip(sets, probes.alive, strict=True) if alive]
+    begin.settled[:] = rng.random(n) < 0.3
+    begin.alive[:] = rng.random(len(sets)) < 0.9
+    living = [one for one, alive in zip(sets, begin.alive, strict=True) if alive]
     part: dict[int, int] = {}
     for root in range(n) if turn == 0 else reversed(range(n)):
-        if probes.settled[root] or root in part:
+        if begin.settled[root] or root in part:
             continue
         own = [root]
         number = len(set(part.values()))
@@ -74,12 +74,12 @@ def test_parts_are_grown_breadth_first(seed, turn):
                         part[u] = number
                         own.append(u)
     across = {v for one in living if len({part.get(u, -1) for u in one}) > 1 for v in one}
-    found = grow_parts(probes, size, turn)
+    found = grow_parts(begin, size, turn)
     assert set(np.flatnonzero(~found.inside).tolist()) == across
     for p in range(max(part.values()) + 1):
         roots = found.roots.items[found.roots.first[p] : found.roots.first[p + 1]].tolist()
         assert roots == sorted(
-            v for v in part if part[v] == p and v not in across and not probes.settled[v]
+            v for v in part if part[v] == p and v not in across and not begin.settled[v]
         )
 
 
@@ -89,22 +89,22 @@ def test_the_order_of_parts_does_not_matter():
         sets, lengths = plane_list(seed)
         outcomes = []
         for forwards in (True, False):
-            probes = begun(sets, lengths)
-            parts = grow_parts(probes, 30, 0)
+            begin = begun(sets, lengths)
+            parts = grow_parts(begin, 30, 0)
             count = parts.roots.first.size - 1
             order = range(count) if forwards else reversed(range(count))
-            done = [probe_part(probes, parts, 10, 100, 0, p) for p in order]
-            outcomes.append((probes.alive.tolist(), probes.forced.tolist(), sorted(done)))
+            done = [probe_part(begin, parts, 10, 100, 0, p) for p in order]
+            outcomes.append((begin.alive.tolist(), begin.forced.tolist(), sorted(done)))
             decided = sum(more for _, more in done)
-            assert decided == probes.forced.sum() + (~probes.alive).sum()
+            assert decided == begin.forced.sum() + (~begin.alive).sum()
             total += decided
         assert outcomes[0] == outcomes[1]
     assert total > 10
 
 
 def test_threads_do_not_matter(monkeypatch):
-    monkeypatch.setattr(concatenation, "PART", 2)
-    monkeypatch.setattr(concatenation, "PARTS", 2)
+    monkeypatch.setattr(probes, "PART", 2)
+    monkeypatch.setattr(probes, "PARTS", 2)
     levels = (
         concatenation.Level(0.0, 1),
         concatenation.Level(0.0, 1, 12, 60, 4),
@@ -112,11 +112,13 @@ def test_threads_do_not_matter(monkeypatch):
     )
     monkeypatch.setattr(concatenation, "LEVELS", levels)
     grown = []
-    each = concatenation._Concatenation._each
-    monkeypatch.setattr(
-        concatenation._Concatenation, "_each",
-        lambda self, run, items: grown.append(len(items)) or each(self, run, items),
-    )  # fmt: skip
+    each = probes._each
+
+    def seen(run: Any, items: range, *more: Any) -> list[Any]:
+        grown.append(len(items))
+        return each(run, items, *more)
+
+    monkeypatch.setattr(probes, "_each", seen)
     for seed in range(6):
         graph = listed(SIDE * SIDE, *plane_list(seed))
         trees: Any = _List(graph)

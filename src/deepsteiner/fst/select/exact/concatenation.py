@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import importlib.util
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
-from ..hypergraph import STRICT, Budget
+from ..hypergraph import Budget
 from .piece import Fallback, Job, OpenJobs, Piece, distances_among
 
 if TYPE_CHECKING:
@@ -57,12 +56,6 @@ AROUND = 80  # terminals of the regions in which a tree is improved that a progr
 DENSE = 6.0  # FSTs per terminal above which a linear programme comes before probes,
 DENSE_MOST = 2000  # unless there are so many that it would be slow
 DENSE_WORK = 0.05  # and what is left of the frontier programme's allowance
-# Pieces of at least so many parts are probed part by part first, in threads if there are some. A
-# part has so many terminals for each FST of a region.
-PARTS, PART = 3, 12
-TURNS = 3  # with parts that begin elsewhere
-AT_ONCE = 64  # parts between two reports that count
-TURN_CLOCK = 1 << 40  # more than there are steps in a turn
 
 
 @dataclass(frozen=True)
@@ -362,72 +355,16 @@ class _Concatenation:
         self._choose(job.fallback.guess)
 
     def _probe(
-        self,
-        job: Job,
-        level: Level,
-        alive: NDArray[np.bool_],
-        chosen: NDArray[np.bool_],
+        self, job: Job, level: Level, alive: NDArray[np.bool_], chosen: NDArray[np.bool_]
     ) -> None:
-        """Local probes all over a piece, a few per call."""
-        from .probe_kernels import begin_probes, probe_everywhere
-        from .subset_kernels import terminal_prices
+        """Local probes all over a piece."""
+        from .probes import probe_piece
 
-        n, graph = job.piece.n, job.piece.graph
-        ceiling = job.most * STRICT
-        prices = terminal_prices(graph)
-        given = begin_probes(graph, job.piece.distances, prices, ceiling, alive)
-        at = 0
-        if n >= PARTS * PART * level.probe_trees and not self._probe_parts(given, level):
-            at, alive[:] = n, alive if self.stopped else False
-        while at < n:
-            at, decided = probe_everywhere(
-                given, level.probe_trees, level.probe_partitions, at, level.probes_a_call
-            )
-            if decided < 0:
-                alive[:] = False
-                return
-            self.stats["probes_decided"] += int(decided)
-            if not self._tick("probe", self.best_length, self.bound):
-                return
-        chosen |= given.forced
+        def go_on(counts: bool) -> bool:
+            return self._tick("probe" if counts else WAITING, self.best_length, self.bound)
 
-    def _probe_parts(self, probes: Any, level: Level) -> bool:
-        """Probe inside parts of a piece; False where that is stopped, or nothing is left."""
-        from .probe_kernels import grow_parts, probe_part
-
-        size, most = level.probe_trees, level.probe_partitions
-        for turn in range(TURNS):
-            parts = grow_parts(probes, PART * size, turn)
-            run = partial(probe_part, probes, parts, size, most, turn * TURN_CLOCK)
-            count = parts.roots.first.size - 1
-            for first in range(0, count, AT_ONCE):
-                for done, decided in self._each(run, range(first, min(first + AT_ONCE, count))):
-                    if decided < 0:
-                        return False
-                    self.stats["probes_decided"] += int(decided)
-                    for _ in range(done // level.probes_a_call):
-                        self._tick("probe", self.best_length, self.bound)
-                if self.stopped:
-                    return False
-        probes.closing.clock[0] = TURNS * TURN_CLOCK
-        return True
-
-    def _each(self, run: Callable[[int], Any], items: range) -> list[Any]:
-        """Call run for the items in threads, told of while it lasts; in order, all if not stopped.
-
-        A call may take long, so even a single thread is one apart.
-        """
-        from ....run.threads import Workers
-
-        with Workers(self.threads) as workers:
-            chunks = workers.map(
-                lambda first, last: [run(k) for k in items[first:last]],
-                len(items), 1, self._waiting, WAITING, heavy=True,
-            )  # fmt: skip
-        return [result for chunk in chunks for result in chunk]
-
-    def _waiting(self, *_: Any) -> bool:
-        return self._tick(WAITING, self.best_length, self.bound)
+        decided = probe_piece(job, level, alive, chosen, self.threads, go_on)
+        self.stats["probes_decided"] += decided
 
     @staticmethod
     def _contract(

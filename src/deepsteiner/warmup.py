@@ -93,6 +93,7 @@ def calls(method: str) -> Iterator[Call]:
         yield "exact lists", partial(_exact_lists, api.solve, rng)
         yield "exact in tiles", partial(_exact_in_tiles, rng.random((280, 2)))
         yield "local cuts", _local_cuts
+        yield "probes in parts", _probes_in_parts
     if method == "local":
         yield "tiles", partial(_tiles, rng.random((900, 2)))
     if method == "neural":
@@ -306,6 +307,23 @@ def _local_cuts() -> None:
     graph = Hypergraph(7, 3 * np.arange(8), np.ravel(lines), np.ones(7))
     alive = np.ones(7, np.bool_)
     LocalCuts(graph, incidence(graph, alive)).find(np.full(7, 0.45), alive, lambda: True)
+
+
+def _probes_in_parts() -> None:
+    """Probe part by part, as lists of many thousand points are."""
+    from .fst.select.exact.probe_kernels import begin_probes, grow_parts, probe_part
+    from .fst.select.exact.prune_kernels import own_distances
+    from .fst.select.exact.subset_kernels import terminal_prices
+    from .fst.select.hypergraph import Hypergraph
+
+    path = np.stack([np.arange(29), np.arange(1, 30)], axis=1)
+    graph, alive = (
+        Hypergraph(30, 2 * np.arange(30), path.ravel(), np.ones(29)),
+        np.ones(29, np.bool_),
+    )
+    near = own_distances(graph, alive)
+    probes = begin_probes(graph, near, terminal_prices(graph), np.inf, alive)
+    probe_part(probes, grow_parts(probes, 10, 0), 5, 100, 0, 0)
 
 
 def _relaxed() -> None:

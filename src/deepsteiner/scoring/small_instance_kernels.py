@@ -14,9 +14,11 @@ from ..fst.enumerate.nearby.ground import TreeList
 from ..fst.enumerate.nearby.small_listing_kernels import list_grown
 from ..fst.select.exact.blocks_kernels import solve_block, total_length
 from ..fst.select.exact.prune_kernels import (
+    distances_in_block,
     incidence,
     list_of_block,
     merge_tree,
+    own_distances,
     reduce_list,
     sorted_order,
 )
@@ -162,7 +164,7 @@ def choose(trees: TreeList, logits: Array, keep: Array, plan: Plan, stop: Array)
     """
     graph, budget = graph_of(trees), Budget(plan.work, plan.widest, 0)
     begun, chosen = likely_start(trees, logits, keep), np.zeros(logits.size, np.bool_)
-    blocks = reduce_list(graph, keep, chosen, np.arange(graph.n))
+    blocks = reduce_list(graph, own_distances(graph, keep), keep, chosen, np.arange(graph.n))
     if blocks.number < 0:
         return begun
     for b in range(blocks.number):
@@ -170,7 +172,7 @@ def choose(trees: TreeList, logits: Array, keep: Array, plan: Plan, stop: Array)
         block, now = list_of_block(blocks, b, graph.length), np.zeros(own.size, np.bool_)
         solved = False
         if block.n <= plan.piece and stop[0] == 0:
-            solved = solve_block(block, budget, now)
+            solved = solve_block(block, distances_in_block(blocks, b), budget, now)
         if not solved:
             now = begun[own]
             if not search_block(block, logits[own], plan, now, stop):

@@ -276,7 +276,10 @@ class _Solve:
         if self.best.steiner.size:
             strict = refine(run.points, self.best.steiner, self.best.edges)
             trees, start = trees.including(*strict)
-        choice = concatenate(trees, keep_going=go_on, trace=run.trace is not None, start=start)
+        choice = concatenate(
+            trees, keep_going=go_on, trace=run.trace is not None, start=start,
+            threads=self._threads(),
+        )  # fmt: skip
         self.info["concatenation"] = dict(choice.stats)
         if trees.complete:
             self.bound = max(self.bound, choice.lower_bound)

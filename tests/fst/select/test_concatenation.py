@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from deepsteiner.core.errors import MissingDependencyError
+from deepsteiner.fst.select.exact import concatenation
 from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
 from deepsteiner.fst.select.exact.concatenation import Choice, concatenate
 from deepsteiner.fst.select.exact.cutting.separation_kernels import violated_sets
@@ -29,6 +30,7 @@ from deepsteiner.fst.select.exact.prune_kernels import (
     edge_order,
     find_blocks,
     incidence,
+    own_distances,
     sorted_order,
 )
 from deepsteiner.fst.select.exact.subset_kernels import subset_tree, terminal_prices
@@ -161,14 +163,31 @@ def test_every_solver_equals_brute_force(seed: int, n: int, extra: int) -> None:
     assert trees.length[picked].sum() == pytest.approx(best, rel=1e-12)
 
 
+def test_all_levels_agree_with_cutting_planes(monkeypatch) -> None:
+    """Hardly anything is solved at once; what probes drop still counts in bottleneck distances."""
+    levels = (
+        concatenation.Level(0.0, 1),
+        concatenation.Level(0.0, 1, 12, 60, 4),
+        concatenation.Level(1e3, 50, 25, 200, 2),
+    )
+    monkeypatch.setattr(concatenation, "LEVELS", levels)
+    probed = 0
+    for seed in range(30):
+        trees = random_list(seed, 26, 70, near=True)
+        found = concatenate(trees)
+        check(trees, found, concatenate(trees, trace=True).length)
+        probed += found.stats["probes_decided"] > 0
+    assert probed > 20
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_probes_keep_an_optimal_tree(seed: int) -> None:
     trees = random_list(seed, 24, 60, near=True)
     graph = as_graph(trees)
     n, start, _, length = graph
     alive = np.ones(len(trees), np.bool_)
-    forest, prices = bottleneck_forest(graph, alive, edge_order(graph)), terminal_prices(graph)
-    given = begin_probes(graph, forest, prices, np.inf, alive)
+    distances, prices = own_distances(graph, alive), terminal_prices(graph)
+    given = begin_probes(graph, distances, prices, np.inf, alive)
     at, decided = probe_everywhere(given, 30, 200, 0, n)
     assert at == n
     assert decided > 0

@@ -10,7 +10,7 @@ import pytest
 from deepsteiner.fst.enumerate.nearby.small_listing_kernels import list_small
 from deepsteiner.fst.select.exact import frontier_kernels as frontier
 from deepsteiner.fst.select.exact.blocks_kernels import concatenate_small
-from deepsteiner.fst.select.exact.prune_kernels import incidence
+from deepsteiner.fst.select.exact.prune_kernels import incidence, own_distances
 from deepsteiner.fst.select.hypergraph import Budget, Hypergraph
 from deepsteiner.fst.select.search.beam_kernels import improve_block, keep_promising
 from deepsteiner.fst.select.search.cell_kernels import halved_cells
@@ -43,11 +43,13 @@ def test_blocks_are_improved_exactly_or_by_a_beam(seed, beam):
     spanning = np.arange(graph.length.size) < graph.n - 1
     known = float(graph.length[spanning].sum())
     picked = spanning.copy()
-    assert improve_block(graph, known, Budget(1e12, 10**6, 0), picked) == 2
+    near = own_distances(graph, np.ones_like(spanning))
+    assert improve_block(graph, near, known, Budget(1e12, 10**6, 0), picked) == 2
     assert graph.length[picked].sum() == pytest.approx(best, rel=1e-12)
-    assert improve_block(graph, best, Budget(1e12, 10**6, 0), picked) == 1  # nothing is shorter
+    # Nothing is shorter.
+    assert improve_block(graph, near, best, Budget(1e12, 10**6, 0), picked) == 1
     picked = spanning.copy()
-    found = improve_block(graph, known, Budget(1e4, 1, beam), picked)
+    found = improve_block(graph, near, known, Budget(1e4, 1, beam), picked)
     assert is_tree(graph, picked)
     if beam == 0:
         assert found == 0
@@ -63,9 +65,10 @@ def test_blocks_are_improved_exactly_or_by_a_beam(seed, beam):
 def test_the_most_promising_partitions_stay(keep):
     """By what they cost, and what a spanning tree of their components would."""
     graph = lattice_list(1)
-    at = incidence(graph, np.ones(graph.length.size, np.bool_))
+    every = np.ones(graph.length.size, np.bool_)
+    at = incidence(graph, every)
     order, _ = frontier.best_closing_order(graph, at, 4, np.inf)
-    problem = frontier.unconstrained(graph, order)
+    problem = frontier.unconstrained(graph, order, own_distances(graph, every))
     progress = frontier.set_out(problem, at.first[1:] - at.first[:-1], np.inf)
     progress = frontier.advance(problem, progress, np.inf, 40)
     assert progress.record[frontier.STATUS] == frontier.TOO_MANY

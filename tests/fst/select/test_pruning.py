@@ -18,8 +18,8 @@ from deepsteiner.fst.select.exact import (
 from deepsteiner.fst.select.exact.cutting import separation_kernels, subtour_kernels
 from deepsteiner.fst.select.exact.cutting.subtour_kernels import Inequalities
 from deepsteiner.fst.select.exact.frontier import solve_by_frontier
-from deepsteiner.fst.select.exact.piece import Piece
-from deepsteiner.fst.select.hypergraph import Budget, Claims, Rows
+from deepsteiner.fst.select.exact.piece import Piece, distances_among
+from deepsteiner.fst.select.hypergraph import Budget, Claims, Distances, Rows
 from deepsteiner.run.method import TreeRows
 from list_twins import (
     Sets,
@@ -67,6 +67,33 @@ def test_spans_under_bottleneck_distances(seed):
     for one in sets:
         found = prune_kernels.bottleneck_span(forest, np.array(one), near)
         assert found == pytest.approx(spanning(widest, one), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_distances_survive_contraction_and_choice(seed):
+    """Merged terminals are at no distance; some vertices alone keep their distances."""
+    sets, lengths = drawn(seed, 10, 10, 6)
+    graph = listed(10, sets, lengths)
+    own = prune_kernels.own_distances(graph, np.ones(len(sets), np.bool_))
+    assert own.names.tolist() == list(range(10))
+    rng = np.random.default_rng(seed)
+    merged = np.arange(10)
+    joined = [rng.choice(10, 2, replace=False).tolist() for _ in range(1 + seed % 3)]
+    for a, b in joined:
+        merged[find(merged, a)] = find(merged, b)
+    names = rng.permutation(10)[:6]  # of fewer terminals than the forest has
+    for seen, expected in (
+        (own.forest, minimax(10, sets, lengths)),
+        (
+            prune_kernels.contracted_forest(own, merged),
+            minimax(10, [*sets, *joined], np.append(lengths, np.zeros(len(joined)))),
+        ),
+    ):
+        for distances in (Distances(seen, names), distances_among(seen, names)):
+            for i, j in itertools.combinations(range(6), 2):
+                a, b = distances.names[i], distances.names[j]
+                found = prune_kernels.bottleneck(distances.forest, a, b)
+                assert found == expected[names[i]][names[j]]
 
 
 def test_blocks_are_what_no_single_terminal_separates():
@@ -133,7 +160,8 @@ def test_reductions_keep_a_best_tree(seed, ringed):
     sets, lengths = rings(seed, 3) if ringed else drawn(seed, n, 6)
     alive, chosen = np.ones(len(sets), np.bool_), np.zeros(len(sets), np.bool_)
     merged, graph = np.arange(n), listed(n, sets, lengths)
-    blocks = prune_kernels.reduce_list(graph, alive, chosen, merged)
+    distances = prune_kernels.own_distances(graph, alive)
+    blocks = prune_kernels.reduce_list(graph, distances, alive, chosen, merged)
     assert blocks.number >= 0
     assert not (alive & chosen).any()
     _, trees = best_trees(n, sets, lengths)
@@ -165,7 +193,9 @@ def test_reductions_decide_something():
     for seed, ringed in itertools.product(range(25), (False, True)):
         sets, lengths = rings(seed, 3) if ringed else drawn(seed, 8, 6)
         alive, chosen = np.ones(len(sets), np.bool_), np.zeros(len(sets), np.bool_)
-        blocks = prune_kernels.reduce_list(listed(8, sets, lengths), alive, chosen, np.arange(8))
+        graph = listed(8, sets, lengths)
+        distances = prune_kernels.own_distances(graph, alive)
+        blocks = prune_kernels.reduce_list(graph, distances, alive, chosen, np.arange(8))
         decided += int(chosen.sum())
         pruned += len(sets) - int(chosen.sum()) - int(alive.sum())
         split += blocks.number > 1

@@ -58,6 +58,20 @@ class Bottlenecks(NamedTuple):
     weight: Floats
 
 
+class Distances(NamedTuple):
+    """Bottleneck distances between terminals.
+
+    Those of a whole list, with what is chosen contracted, outlive the two-terminal FSTs that they
+    come from: a tree that such an FST would shorten is in no shortest tree of the whole list.
+
+    forest: the distances.
+    names: the vertex of every terminal in it.
+    """
+
+    forest: Bottlenecks
+    names: Ints
+
+
 class Claims(NamedTuple):
     """What one kernel call says about each of B small instances.
 

@@ -44,7 +44,7 @@ def measure(points: Tensor, count: Tensor, full: bool) -> Tree:
     size = points.shape[1]
     real = torch.arange(size, device=points.device) < count[:, None]
     distance = (points[:, None] - points[:, :, None]).square().sum(dim=3).sqrt()
-    if torch.jit.is_tracing():
+    if torch.jit.is_tracing():  # type: ignore[attr-defined, no-untyped-call]
         bottleneck = closure(distance, real)
     else:
         bottleneck = bottlenecks(*spanning_tree(points, count))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ..hypergraph import STRICT, Budget, Flags, Floats, Hypergraph, Ints
+from ..hypergraph import STRICT, Budget, Distances, Flags, Floats, Hypergraph, Ints
 from .frontier_kernels import (
     DONE,
     STATUS,
@@ -15,7 +15,14 @@ from .frontier_kernels import (
     trace_back,
     unconstrained,
 )
-from .prune_kernels import Blocks, incidence, list_of_block, reduce_list
+from .prune_kernels import (
+    Blocks,
+    distances_in_block,
+    incidence,
+    list_of_block,
+    own_distances,
+    reduce_list,
+)
 from .subset_kernels import SUBSET_LIMIT, greedy_tree, share_order, subset_tree
 
 ORDER_TRIES = 4
@@ -47,21 +54,20 @@ def total_length(length: Floats, picked: Flags) -> float:
 
 
 @njit(cache=True)
-def solve_block(graph: Hypergraph, budget: Budget, picked: Flags) -> bool:
+def solve_block(graph: Hypergraph, distances: Distances, budget: Budget, picked: Flags) -> bool:
     """Solve one block exactly if it is narrow enough; ``picked`` receives the chosen FSTs.
 
     When it is not, returns False and ``picked`` holds a heuristic tree.
     """
     if graph.n <= SUBSET_LIMIT:
-        subset_tree(graph, picked)
-        return True
+        return subset_tree(graph, picked) < np.inf  # no tree: others will say so
     at = incidence(graph, np.ones(graph.length.size, np.bool_))
     # A known tree as ceiling must not lose ties to rounding.
     ceiling = greedy_tree(graph, share_order(graph), picked) * STRICT
     order, work = best_closing_order(graph, at, ORDER_TRIES, budget.work)
     if work > budget.work or work == np.inf:
         return False
-    problem = unconstrained(graph, order)
+    problem = unconstrained(graph, order, distances)
     room = ceiling - problem.prices.sum()
     progress = set_out(problem, at.first[1:] - at.first[:-1], room)
     progress = advance(problem, progress, np.inf, budget.widest)
@@ -72,19 +78,27 @@ def solve_block(graph: Hypergraph, budget: Budget, picked: Flags) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def settle(graph: Hypergraph, alive: Flags, chosen: Flags, merged: Ints, budget: Budget) -> Settled:
+def settle(
+    graph: Hypergraph,
+    distances: Distances,
+    alive: Flags,
+    chosen: Flags,
+    merged: Ints,
+    budget: Budget,
+) -> Settled:
     """Reduce a list, split it and solve its narrow blocks.
 
     ``alive`` flags the FSTs that may be chosen, ``merged`` is a union-find forest of terminals that
     are connected already. ``chosen`` gains the compulsory FSTs and those of solved blocks.
     """
-    blocks = reduce_list(graph, alive, chosen, merged)
+    blocks = reduce_list(graph, distances, alive, chosen, merged)
     first, trees = blocks.first, blocks.trees
     solved = np.zeros(first.size - 1, np.bool_)
     guess = np.zeros(trees.size, np.bool_)
     for b in range(solved.size):
         block = list_of_block(blocks, b, graph.length)
-        solved[b] = solve_block(block, budget, guess[first[b] : first[b + 1]])
+        picked = guess[first[b] : first[b + 1]]
+        solved[b] = solve_block(block, distances_in_block(blocks, b), budget, picked)
         if solved[b]:
             for k in range(first[b], first[b + 1]):
                 if guess[k]:
@@ -102,7 +116,8 @@ def concatenate_small(graph: Hypergraph, chosen: Flags) -> float:
     chosen[:] = False
     if graph.n > 1:
         alive = np.ones(graph.length.size, np.bool_)
-        settled = settle(graph, alive, chosen, np.arange(graph.n), GENEROUS)
+        near, merged = own_distances(graph, alive), np.arange(graph.n)
+        settled = settle(graph, near, alive, chosen, merged, GENEROUS)
         if settled.blocks.number < 0:
             return np.inf
         if not settled.solved.all():

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from ....core.errors import InternalError
 from ....run.monitor import Report
 from ....run.watch import Stopped, waited
-from ..hypergraph import STRICT, Budget
-from .piece import Fallback, Job, OpenJobs, Piece
+from ..hypergraph import Budget
+from .piece import Fallback, Job, OpenJobs, Piece, distances_among
 
 if TYPE_CHECKING:
     from ...trees import FullTrees
@@ -87,6 +87,7 @@ def concatenate(
     keep_going: Report | None = None,
     trace: bool = False,
     start: NDArray[np.int64] | None = None,
+    threads: int = 1,
 ) -> Choice:
     """Choose FSTs of least total length that form a tree over all terminals.
 
@@ -97,10 +98,11 @@ def concatenate(
             returning False stops, and the best choice so far comes back with its bound.
         trace: solve the whole list by cutting planes, slower, and record every round.
         start: indices of FSTs that form a tree, to begin from.
+        threads: for probes of large pieces; the choice does not depend on it.
     """
     n = trees.points.shape[0]
     whole = Piece(n, trees.start, trees.terminals, trees.length, np.arange(len(trees)))
-    return _Concatenation(whole, keep_going, start).run(trace)
+    return _Concatenation(whole, keep_going, start, threads).run(trace)
 
 
 class _Concatenation:
@@ -110,10 +112,15 @@ class _Concatenation:
     """
 
     def __init__(
-        self, whole: Piece, keep_going: Report | None, start: NDArray[np.int64] | None
+        self,
+        whole: Piece,
+        keep_going: Report | None,
+        start: NDArray[np.int64] | None,
+        threads: int = 1,
     ) -> None:
         self.whole = whole
         self.keep_going = keep_going
+        self.threads = threads
         self.chosen = np.zeros(whole.length.size, np.bool_)
         self.fixed = 0.0  # length of what is chosen
         self.open = OpenJobs()
@@ -241,7 +248,7 @@ class _Concatenation:
         except Stopped:
             self.open.push(job)
             return
-        (blocks, first, listed, begin, local, sizes), solved, guess = found
+        (blocks, first, listed, begin, local, names, forest), solved, guess = found
         self.stats["seconds_narrow"] += time.perf_counter() - began
         if blocks < 0:
             self._exhaust(job)
@@ -256,12 +263,14 @@ class _Concatenation:
         for b in np.flatnonzero(~solved):
             low, high = first[b], first[b + 1]
             ids = listed[low:high]
+            own = names.items[names.first[b] : names.first[b + 1]]
             part = Piece(
-                int(sizes[b]),
+                own.size,
                 begin[low : high + 1] - begin[low],
                 local[begin[low] : begin[high]],
                 piece.length[ids],
                 piece.trees[ids],
+                distances_among(forest, own),
             )
             rest = Job(
                 part, job.level, guess[low:high], _price_bound(part), job.programmed, cuts=job.cuts
@@ -297,7 +306,7 @@ class _Concatenation:
         """Reduce, split and solve narrow blocks; a long call is told of while it lasts."""
         from .blocks_kernels import settle
 
-        given = (piece.graph, alive, chosen, merged, Budget(work, widest))
+        given = (piece.graph, piece.distances, alive, chosen, merged, Budget(work, widest))
         if self.keep_going is None or piece.length.size < LONG:
             return settle(*given)
         return waited(
@@ -346,33 +355,16 @@ class _Concatenation:
         self._choose(job.fallback.guess)
 
     def _probe(
-        self,
-        job: Job,
-        level: Level,
-        alive: NDArray[np.bool_],
-        chosen: NDArray[np.bool_],
+        self, job: Job, level: Level, alive: NDArray[np.bool_], chosen: NDArray[np.bool_]
     ) -> None:
-        """Local probes all over a piece, a few per call."""
-        from .probe_kernels import begin_probes, probe_everywhere
-        from .prune_kernels import bottleneck_forest, edge_order
-        from .subset_kernels import terminal_prices
+        """Local probes all over a piece."""
+        from .probes import probe_piece
 
-        n, graph = job.piece.n, job.piece.graph
-        forest = bottleneck_forest(graph, alive, edge_order(graph))
-        ceiling = job.most * STRICT
-        given = begin_probes(graph, forest, terminal_prices(graph), ceiling, alive)
-        at = 0
-        while at < n:
-            at, decided = probe_everywhere(
-                given, level.probe_trees, level.probe_partitions, at, level.probes_a_call
-            )
-            if decided < 0:
-                alive[:] = False
-                return
-            self.stats["probes_decided"] += int(decided)
-            if not self._tick("probe", self.best_length, self.bound):
-                return
-        chosen |= given.forced
+        def go_on(counts: bool) -> bool:
+            return self._tick("probe" if counts else WAITING, self.best_length, self.bound)
+
+        decided = probe_piece(job, level, alive, chosen, self.threads, go_on)
+        self.stats["probes_decided"] += decided
 
     @staticmethod
     def _contract(

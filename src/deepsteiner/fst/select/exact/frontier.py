@@ -31,7 +31,7 @@ def solve_by_frontier(
     order, work = kernels.best_closing_order(graph, at, TRIES, budget.work)
     if work > budget.work or work == np.inf:
         return None, False
-    problem = kernels.unconstrained(graph, order)
+    problem = kernels.unconstrained(graph, order, piece.distances)
     room = ceiling * STRICT - problem.prices.sum()
     progress = kernels.set_out(problem, np.diff(at.first), room)
     while True:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
+from ..hypergraph import STRICT, Distances, Flags, Floats, Hypergraph, Ints, Rows
 from .partition_kernels import (
     SLOTS,
     Layer,
@@ -24,7 +24,7 @@ from .partition_kernels import (
     list_slots,
     pack,
 )
-from .prune_kernels import bottleneck, bottleneck_forest, edge_order
+from .prune_kernels import bottleneck
 from .subset_kernels import terminal_prices
 
 DONE = 0  # every FST of the order is decided
@@ -51,16 +51,14 @@ class Problem(NamedTuple):
     graph: the list.
     order: the FSTs to decide, in this order.
     forced: FSTs that must be taken.
-    forest: bottleneck distances, against which every FST that is taken must hold its own.
-    names: the terminals' numbers in the forest.
+    distances: bottleneck distances, against which every FST that is taken must hold its own.
     prices: what each terminal costs at least; those of terminals not yet met bound the rest.
     """
 
     graph: Hypergraph
     order: Ints
     forced: Flags
-    forest: Bottlenecks
-    names: Ints
+    distances: Distances
     prices: Floats
 
 
@@ -97,6 +95,7 @@ class Closing(NamedTuple):
     marks, clock: the terminals that were counted since the clock, a single entry, last advanced.
     frontier: terminals that were met and have undecided FSTs.
     order: the FSTs, in order.
+    inside: terminals that may be met; an order ends where it meets another.
     """
 
     placed: Flags
@@ -106,6 +105,7 @@ class Closing(NamedTuple):
     clock: Ints
     frontier: Ints
     order: Ints
+    inside: Flags
 
 
 @njit(cache=True)
@@ -114,6 +114,7 @@ def nothing_closed(n: int, at: Rows, alive: Flags) -> Closing:
     return Closing(
         ~alive, at.first[1:] - at.first[:-1], np.zeros(n, np.bool_), np.zeros(n, np.int64),
         np.zeros(1, np.int64), np.empty(n, np.int64), np.empty(alive.size, np.int64),
+        np.ones(n, np.bool_),
     )  # fmt: skip
 
 
@@ -136,18 +137,19 @@ def closing_order(
     """Order FSTs by closing, again and again, the terminal that widens the frontier least.
 
     ``at`` is the incidence of the list. Ends when about ``most`` FSTs are placed or the estimate of
-    the work (partitions met on the way) is above the limit; returns both numbers. `reopen` before
-    the next order.
+    the work (partitions met on the way) is above the limit; returns both numbers. The work is
+    infinite where a terminal is met that may not be. `reopen` before the next order.
     """
     start, terminals = graph.start, graph.terminals
     first, lists = at
-    placed, undecided, touched, marks, clock, frontier, order = closing
+    placed, undecided, touched, marks, clock, frontier, order, inside = closing
     width = 1
     frontier[0] = root
     touched[root] = True
     count = 0
     work = 0.0
-    while width > 0 and count < most and work <= limit:
+    left = False
+    while width > 0 and count < most and work <= limit and not left:
         pick = 0
         least = 1 << 60
         for k in range(width):
@@ -179,6 +181,7 @@ def closing_order(
                 u = terminals[i]
                 undecided[u] -= 1
                 if not touched[u]:
+                    left |= not inside[u]
                     touched[u] = True
                     frontier[width] = u
                     width += 1
@@ -189,7 +192,7 @@ def closing_order(
                 frontier[kept] = frontier[k]
                 kept += 1
         width = kept
-    return count, work
+    return count, np.inf if left else work
 
 
 @njit(cache=True)
@@ -219,11 +222,10 @@ def best_closing_order(graph: Hypergraph, at: Rows, tries: int, limit: float) ->
 
 
 @njit(cache=True)
-def unconstrained(graph: Hypergraph, order: Ints) -> Problem:
+def unconstrained(graph: Hypergraph, order: Ints, distances: Distances) -> Problem:
     """All FSTs of a list in an order, none of them forced."""
     forced = np.zeros(graph.length.size, np.bool_)
-    forest = bottleneck_forest(graph, ~forced, edge_order(graph))
-    return Problem(graph, order, forced, forest, np.arange(graph.n), terminal_prices(graph))
+    return Problem(graph, order, forced, distances, terminal_prices(graph))
 
 
 @njit(cache=True)
@@ -261,7 +263,7 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
     The own set is 0 when the slots do not suffice (nothing is changed then).
     """
     members = problem.graph.terminals[problem.graph.start[f] : problem.graph.start[f + 1]]
-    slot, near, names = progress.slot, progress.near, problem.names
+    slot, near, (forest, names) = progress.slot, progress.near, problem.distances
     active = progress.record[ACTIVE]
     missing = 0
     for v in members:
@@ -285,7 +287,7 @@ def enter_terminals(problem: Problem, progress: Progress, f: int) -> tuple[int, 
             for t in range(SLOTS):
                 if active >> t & 1:
                     other = names[progress.seated[t]]
-                    near[s, t] = near[t, s] = bottleneck(problem.forest, names[v], other)
+                    near[s, t] = near[t, s] = bottleneck(forest, names[v], other)
             progress.seated[s] = v
             progress.room[0] += problem.prices[v]
             active |= 1 << s

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..hypergraph import Hypergraph
+from ..hypergraph import Bottlenecks, Distances, Hypergraph
 
 if TYPE_CHECKING:
     from .cutting.subtour_kernels import Inequalities
@@ -18,25 +18,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Piece:
-    """A list over terminals 0 to n-1; ``trees`` are the FSTs' indices in the full list."""
+    """A list over terminals 0 to n-1; ``trees`` are the FSTs' indices in the full list.
+
+    ``known`` are bottleneck distances of the list that it is a part of, where there is one.
+    """
 
     n: int
     start: NDArray[np.int64]
     terminals: NDArray[np.int64]
     length: NDArray[np.float64]
     trees: NDArray[np.int64]
+    known: Distances | None = None
 
     @property
     def graph(self) -> Hypergraph:
         """The list as kernels take it."""
         return Hypergraph(self.n, self.start, self.terminals, self.length)
 
+    @cached_property
+    def distances(self) -> Distances:
+        """Bottleneck distances: those known, or those of the piece's own two-terminal FSTs."""
+        from .prune_kernels import own_distances
+
+        if self.known is not None:
+            return self.known
+        return own_distances(self.graph, np.ones(self.length.size, np.bool_))
+
     def restrict(self, keep: NDArray[np.bool_]) -> Piece:
         """The same terminals with some of the FSTs."""
         sizes = np.diff(self.start)
         start = np.concatenate([[0], np.cumsum(sizes[keep])])
         members = self.terminals[np.repeat(keep, sizes)]
-        return Piece(self.n, start, members, self.length[keep], self.trees[keep])
+        return Piece(self.n, start, members, self.length[keep], self.trees[keep], self.known)
 
 
 @dataclass(frozen=True)
@@ -142,3 +155,16 @@ class OpenJobs:
             self.treeless += sign
         self.bound += sign * job.bound
         self.undecided += sign * (job.piece.n - 1)
+
+
+def distances_among(forest: Bottlenecks, names: NDArray[np.int64]) -> Distances:
+    """Bottleneck distances of some vertices, without the rest of the forest."""
+    parent, weight = forest
+    vertices = level = np.unique(names)
+    while True:
+        level = np.setdiff1d(parent[level], vertices)
+        if not level.size:
+            break
+        vertices = np.union1d(vertices, level)
+    above = np.searchsorted(vertices, parent[vertices])
+    return Distances(Bottlenecks(above, weight[vertices]), np.searchsorted(vertices, names))

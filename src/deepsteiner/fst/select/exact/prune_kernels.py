@@ -11,7 +11,7 @@ import numpy as np
 from ....core.jit import njit
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
-from ..hypergraph import STRICT, Bottlenecks, Flags, Floats, Hypergraph, Ints, Rows
+from ..hypergraph import STRICT, Bottlenecks, Distances, Flags, Floats, Hypergraph, Ints, Rows
 
 
 class Components(NamedTuple):
@@ -30,6 +30,13 @@ class Components(NamedTuple):
     block: Ints
 
 
+class Links(NamedTuple):
+    """A forest of bottleneck distances that grows link by link, and the size of every part."""
+
+    forest: Bottlenecks
+    size: Ints
+
+
 class Blocks(NamedTuple):
     """The undecided part of a list, in blocks that can be solved one by one.
 
@@ -38,7 +45,8 @@ class Blocks(NamedTuple):
     trees: their indices in the list.
     begin: the terminals of ``trees[k]`` are ``local[begin[k] : begin[k + 1]]``.
     local: terminals, numbered from 0 inside each block.
-    sizes: the number of terminals of every block.
+    names: the vertices in ``forest`` of every block's terminals, in the order of their numbers.
+    forest: bottleneck distances, with what is chosen contracted.
     """
 
     number: int
@@ -46,7 +54,8 @@ class Blocks(NamedTuple):
     trees: Ints
     begin: Ints
     local: Ints
-    sizes: Ints
+    names: Rows
+    forest: Bottlenecks
 
 
 @njit(cache=True)
@@ -126,32 +135,59 @@ def incidence(graph: Hypergraph, alive: Flags) -> Rows:
 
 
 @njit(cache=True)
+def no_links(count: int) -> Links:
+    """As many vertices that nothing joins."""
+    return Links(Bottlenecks(np.arange(count), np.zeros(count)), np.ones(count, np.int64))
+
+
+@njit(cache=True)
+def add_link(links: Links, a: int, b: int, length: float) -> None:
+    """Join the parts of two vertices, which are not joined by anything longer."""
+    (parent, weight), size = links
+    while parent[a] != a:
+        a = parent[a]
+    while parent[b] != b:
+        b = parent[b]
+    if a != b:
+        if size[a] > size[b]:
+            a, b = b, a
+        parent[a] = b
+        size[b] += size[a]
+        weight[a] = length
+
+
+@njit(cache=True)
 def bottleneck_forest(graph: Hypergraph, alive: Flags, edges: Ints) -> Bottlenecks:
     """Kruskal over the alive two-terminal FSTs, given by length; each union is kept as a link.
 
     The longest ``weight`` on the path between two vertices in the forest is their bottleneck
     distance; union by size keeps paths logarithmic.
     """
-    parent = np.arange(graph.n)
-    size = np.ones(graph.n, np.int64)
-    weight = np.zeros(graph.n)
-    for k in range(edges.size):
-        f = edges[k]
-        if not alive[f]:
-            continue
-        a = graph.terminals[graph.start[f]]
-        b = graph.terminals[graph.start[f] + 1]
-        while parent[a] != a:
-            a = parent[a]
-        while parent[b] != b:
-            b = parent[b]
-        if a != b:
-            if size[a] > size[b]:
-                a, b = b, a
-            parent[a] = b
-            size[b] += size[a]
-            weight[a] = graph.length[f]
-    return Bottlenecks(parent, weight)
+    links = no_links(graph.n)
+    for f in edges:
+        if alive[f]:
+            first = graph.start[f]
+            add_link(links, graph.terminals[first], graph.terminals[first + 1], graph.length[f])
+    return links.forest
+
+
+@njit(cache=True)
+def own_distances(graph: Hypergraph, alive: Flags) -> Distances:
+    """Bottleneck distances of a list by its own two-terminal FSTs."""
+    return Distances(bottleneck_forest(graph, alive, edge_order(graph)), np.arange(graph.n))
+
+
+@njit(cache=True)
+def contracted_forest(distances: Distances, merged: Ints) -> Bottlenecks:
+    """The same bottleneck distances where terminals merged in a union-find forest are at none."""
+    (parent, weight), names = distances
+    links = no_links(parent.size)
+    for v in range(merged.size):
+        add_link(links, names[v], names[find(merged, v)], 0.0)
+    joined = np.flatnonzero(parent != np.arange(parent.size))
+    for k in sorted_order(weight[joined]):
+        add_link(links, joined[k], parent[joined[k]], weight[joined[k]])
+    return links.forest
 
 
 @njit(cache=True)
@@ -177,28 +213,28 @@ def bottleneck(forest: Bottlenecks, a: int, b: int) -> float:
 
 
 @njit(cache=True)
-def bottleneck_span(forest: Bottlenecks, terminals: Ints, near: Floats) -> float:
-    """Length of the minimum spanning tree of some terminals under bottleneck distances.
+def bottleneck_span(forest: Bottlenecks, vertices: Ints, near: Floats) -> float:
+    """Length of the minimum spanning tree of some vertices under bottleneck distances.
 
-    ``near`` is scratch, one for each terminal.
+    ``near`` is scratch, one for each of them.
     """
-    k = terminals.size
+    k = vertices.size
     total = 0.0
-    last = terminals[0]
+    last = vertices[0]
     for i in range(1, k):
         near[i] = np.inf
     for _ in range(1, k):
         best = -1
         for i in range(1, k):
             if near[i] >= 0.0:
-                d = bottleneck(forest, last, terminals[i])
+                d = bottleneck(forest, last, vertices[i])
                 if d < near[i]:
                     near[i] = d
                 if best < 0 or near[i] < near[best]:
                     best = i
         total += near[best]
         near[best] = -1.0
-        last = terminals[best]
+        last = vertices[best]
     return total
 
 
@@ -283,26 +319,31 @@ def contract(graph: Hypergraph, merged: Ints, alive: Flags, contracted: Ints) ->
 
 
 @njit(cache=True)
-def reduce_list(graph: Hypergraph, alive: Flags, chosen: Flags, merged: Ints) -> Blocks:
+def reduce_list(
+    graph: Hypergraph, distances: Distances, alive: Flags, chosen: Flags, merged: Ints
+) -> Blocks:
     """Apply the bottleneck test and take compulsory FSTs until nothing changes (in place).
 
     The test drops an FST that is longer than the minimum spanning tree of its terminals under
-    bottleneck distances: two-terminal FSTs of that length could take its place in any tree.
-    ``merged`` is a union-find forest over the terminals: chosen FSTs are contracted in it. Returns
-    what is left.
+    bottleneck distances: two-terminal FSTs of that length could take its place in any tree. (They
+    need not be alive.) ``merged`` is a union-find forest over the terminals: chosen FSTs are
+    contracted in it. Returns what is left.
     """
     n, start, terminals, length = graph
     m = alive.size
     contracted = terminals.copy()
     rest = Hypergraph(n, start, contracted, length)
-    edges = edge_order(graph)
+    vertices = distances.names[terminals]
     near = np.empty(n)
+    forced = bool((merged != np.arange(n)).any())
+    forest = distances.forest
     while True:  # every turn but the last takes an FST for good
         contract(graph, merged, alive, contracted)
-        forest = bottleneck_forest(rest, alive, edges)
+        if forced:
+            forest = contracted_forest(distances, merged)
         for f in range(m):
             if alive[f]:
-                span = bottleneck_span(forest, contracted[start[f] : start[f + 1]], near)
+                span = bottleneck_span(forest, vertices[start[f] : start[f + 1]], near)
                 if length[f] > span * STRICT:
                     alive[f] = False
         pieces = 0
@@ -321,11 +362,12 @@ def reduce_list(graph: Hypergraph, alive: Flags, chosen: Flags, merged: Ints) ->
                 alive[f] = False
                 merge_tree(merged, terminals, start[f], start[f + 1])
         if not forced:
-            return split_blocks(rest, found.block, found.blocks if spanning else -1)
+            count = found.blocks if spanning else -1
+            return split_blocks(rest, Distances(forest, distances.names), found.block, count)
 
 
 @njit(cache=True)
-def split_blocks(graph: Hypergraph, block: Ints, count: int) -> Blocks:
+def split_blocks(graph: Hypergraph, distances: Distances, block: Ints, count: int) -> Blocks:
     """Group FSTs by block (-1: none) and number each block's terminals from 0."""
     start = graph.start
     first, trees = grouped(block, max(count, 0))
@@ -333,19 +375,23 @@ def split_blocks(graph: Hypergraph, block: Ints, count: int) -> Blocks:
     for k in range(trees.size):
         begin[k + 1] = begin[k] + start[trees[k] + 1] - start[trees[k]]
     local = np.empty(begin[trees.size], np.int64)
-    sizes = np.zeros(max(count, 0), np.int64)
+    named = np.empty(local.size, np.int64)
+    begun = np.zeros(max(count, 0) + 1, np.int64)  # the names of every block
     number = np.empty(graph.n, np.int64)
     owner = np.full(graph.n, -1, np.int64)
     for b in range(count):
+        begun[b + 1] = begun[b]
         for k in range(first[b], first[b + 1]):
             for i in range(begin[k + 1] - begin[k]):
                 v = graph.terminals[start[trees[k]] + i]
                 if owner[v] != b:
                     owner[v] = b
-                    number[v] = sizes[b]
-                    sizes[b] += 1
+                    number[v] = begun[b + 1] - begun[b]
+                    named[begun[b + 1]] = distances.names[v]
+                    begun[b + 1] += 1
                 local[begin[k] + i] = number[v]
-    return Blocks(count, first, trees, begin, local, sizes)
+    names = Rows(begun, named[: begun[-1]])
+    return Blocks(count, first, trees, begin, local, names, distances.forest)
 
 
 @njit(cache=True)
@@ -354,6 +400,12 @@ def list_of_block(blocks: Blocks, b: int, length: Floats) -> Hypergraph:
     low, high = blocks.first[b], blocks.first[b + 1]
     begin = blocks.begin[low : high + 1]
     lengths = length[blocks.trees[low:high]]
-    return Hypergraph(
-        blocks.sizes[b], begin - begin[0], blocks.local[begin[0] : begin[-1]], lengths
-    )
+    n = blocks.names.first[b + 1] - blocks.names.first[b]
+    return Hypergraph(n, begin - begin[0], blocks.local[begin[0] : begin[-1]], lengths)
+
+
+@njit(cache=True)
+def distances_in_block(blocks: Blocks, b: int) -> Distances:
+    """Bottleneck distances between the terminals of one block."""
+    names = blocks.names.items[blocks.names.first[b] : blocks.names.first[b + 1]]
+    return Distances(blocks.forest, names)

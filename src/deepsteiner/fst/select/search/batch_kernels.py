@@ -12,6 +12,7 @@ from ...enumerate.nearby.gap_kernels import list_with_gaps
 from ...enumerate.nearby.small_listing_kernels import list_small
 from ...union_kernels import caterpillar_edges, union
 from ..exact.blocks_kernels import settle
+from ..exact.prune_kernels import own_distances
 from ..hypergraph import Budget, Hypergraph
 
 
@@ -37,7 +38,8 @@ def solve_span(
         _, start, terminals, length, places = trees
         chosen = np.zeros(length.size, np.bool_)
         graph = Hypergraph(n, start, terminals, length)
-        settled = settle(graph, ~chosen, chosen, np.arange(n), budget)
+        near = own_distances(graph, ~chosen)
+        settled = settle(graph, near, ~chosen, chosen, np.arange(n), budget)
         solved[b] = settled.blocks.number >= 0 and settled.solved.all()
         if solved[b]:
             links = caterpillar_edges(start)

@@ -29,11 +29,13 @@ from ..exact.frontier_kernels import (
 from ..exact.partition_kernels import SLOTS, detour, list_slots
 from ..exact.prune_kernels import incidence, sorted_order
 from ..exact.subset_kernels import SUBSET_LIMIT, subset_tree
-from ..hypergraph import LEAST, Budget, Flags, Hypergraph
+from ..hypergraph import LEAST, Budget, Distances, Flags, Hypergraph
 
 
 @njit(cache=True, nogil=True)
-def improve_block(graph: Hypergraph, known: float, budget: Budget, picked: Flags) -> int:
+def improve_block(
+    graph: Hypergraph, distances: Distances, known: float, budget: Budget, picked: Flags
+) -> int:
     """Look for a tree of a block that is shorter than a known one, which `picked` holds.
 
     Returns 1 where there is none, 2 where one was found and picked, 0 where it is not known.
@@ -49,7 +51,7 @@ def improve_block(graph: Hypergraph, known: float, budget: Budget, picked: Flags
     order, work = best_closing_order(graph, at, ORDER_TRIES, budget.work)
     if work == np.inf or (work > budget.work and beam == 0):
         return 0
-    problem = unconstrained(graph, order)
+    problem = unconstrained(graph, order, distances)
     progress = set_out(problem, at.first[1:] - at.first[:-1], ceiling - problem.prices.sum())
     widest = budget.widest if work <= budget.work else 2 * beam
     thinned = work > budget.work

@@ -15,7 +15,13 @@ from ....core.jit import njit
 from ....core.tree_kernels import find
 from ...grouping_kernels import grouped
 from ..exact.blocks_kernels import total_length
-from ..exact.prune_kernels import list_of_block, merge_tree, reduce_list
+from ..exact.prune_kernels import (
+    distances_in_block,
+    list_of_block,
+    merge_tree,
+    own_distances,
+    reduce_list,
+)
 from ..exact.subset_kernels import SUBSET_LIMIT, greedy_tree, share_order
 from ..hypergraph import LEAST, Budget, Flags, Floats, Hypergraph, Ints, Rows
 from .beam_kernels import improve_block
@@ -179,7 +185,8 @@ def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> 
     missing = -1  # joins that a tree over the representatives needs
     for k in range(merged.size):
         missing += merged[k] == k
-    blocks = reduce_list(inner, np.ones(now.size, np.bool_), chosen, merged)
+    every = np.ones(now.size, np.bool_)
+    blocks = reduce_list(inner, own_distances(inner, every), every, chosen, merged)
     if blocks.number < 0:
         return 0.0, chosen
     for b in range(blocks.number):
@@ -188,7 +195,7 @@ def choose_anew(now: Flags, inner: Hypergraph, merged: Ints, budget: Budget) -> 
         known = known_tree(block, picked)
         if known == np.inf and block.n > SUBSET_LIMIT:
             return 0.0, chosen
-        improve_block(block, known, budget, picked)
+        improve_block(block, distances_in_block(blocks, b), known, budget, picked)
         chosen[own] = picked
     for k in range(now.size):
         if chosen[k]:

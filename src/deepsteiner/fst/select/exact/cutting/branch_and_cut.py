@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -337,7 +338,8 @@ class BranchAndCut:
             keep = self.picked.copy()
             keep[order[: int(share * self.piece.n)]] = True
             keep &= self.alive
-            piece = self.piece.restrict(keep)
+            # By distances of its own: this tree need only be good.
+            piece = replace(self.piece.restrict(keep), known=None)
             picked, settled = solve_by_frontier(piece, self.length, POLISH, self._go_on)
             if picked is not None and piece.length[picked].sum() < self.length:
                 better = np.zeros(self.alive.size, np.bool_)

@@ -179,7 +179,7 @@ def join(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, w
     cost = spanning_cost(ground.special, members[where : where + new.size], new.size)
     new.key = one.key + two.key
     cheapest = min(cost, one.bound + two.bound + between)
-    forest = Forest(branches, members, branches[:0])  # without views
+    forest = Forest(branches, members)
     new.bound = union_bound(forest, sprouts.trees, row, cheapest)
     arc = march(ground, branches, members, sprouts.sketch, row, arc)
     if not arc.exists:

@@ -42,7 +42,8 @@ def improve_block(graph: Hypergraph, known: float, budget: Budget, picked: Flags
     if graph.n <= SUBSET_LIMIT:
         found = np.zeros_like(picked)
         if subset_tree(graph, found) < ceiling:
-            picked[:] = found
+            for f in range(found.size):
+                picked[f] = found[f]
             return 2
         return 1
     at = incidence(graph, np.ones(picked.size, np.bool_))

@@ -43,6 +43,7 @@ _Compiler: Any = Compiler
 _Dispatcher: Any = CPUDispatcher
 _argument_types: Any = normalize_signature
 _without_value: Any = unliteral
+_flags_stack: Any = ConfigStack
 
 
 # New objects between two sweeps for garbage while a kernel is compiled; Python's own number is 700.
@@ -146,7 +147,7 @@ class PartCompiler(_Compiler):  # type: ignore[misc]
         numba keeps its functions for each set of flags that a caller has, and would compile them
         again for kernels that differ in nothing that is handed down.
         """
-        handed_down = ConfigStack().top()
+        handed_down = _flags_stack().top()
         handed_down.no_compile = handed_down.no_cpython_wrapper = True
         handed_down.no_cfunc_wrapper, handed_down.release_gil = True, False
         return super().define_pipelines()

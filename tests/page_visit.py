@@ -40,7 +40,7 @@ class Visit:
         """Wait until the tree on the screen is that of the points; return its solution."""
         self.until(
             "playground.modes.explore.result?.points === playground.store.points"
-            " && playground.modes.explore.result.obstacles === playground.store.obstacles"
+            " && playground.modes.explore.result.shapes === playground.store.shapes"
             " && !playground.modes.explore.result.live"
         )
         return self.page.evaluate("playground.modes.explore.result.solution")

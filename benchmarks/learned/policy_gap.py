@@ -34,6 +34,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "x8": PLAIN | {"augment": True},
     "x8 refined": PLAIN | {"augment": True, "refine": True},
     "sampled 16": PLAIN | {"decode": "sample", "samples": 16},
+    "sampled 8 refined": PLAIN | {"decode": "sample", "samples": 8, "refine": True},
     "normalized": {},
 }
 # Instances of the first try, by device.

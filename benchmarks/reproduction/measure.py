@@ -2,10 +2,12 @@
 
     python -m benchmarks.reproduction.measure runs/printed/* --device cuda
     python -m benchmarks.reproduction.measure runs/printed/* --deg DEG.npz --d1 D1.npz
+    python -m benchmarks.reproduction.measure runs/better/relative --optima runs/optima.npz
 
 Writes `lengths.npz` into every run: SET_stopped (the tree before the first point that lengthens
 it) and SET_kept (with that point). The weights are those that would be shipped: 16 bits. MST runs
-are measured on every set, others on their own one.
+are measured on every set, others on their own one. With the optima that `report.py` keeps, gaps are
+printed, also of lengths that are there already.
 """
 
 from __future__ import annotations
@@ -78,6 +80,27 @@ def measured(run: Path, sets: dict[str, np.ndarray], device: torch.device) -> di
     return found
 
 
+def gaps(lengths: dict[str, np.ndarray], given: argparse.Namespace) -> str:
+    """Return the mean gaps in percent with their standard errors, where optima are known."""
+    with np.load(given.optima) as data:
+        optima = dict(data)
+    for name, path, key in (
+        ("authors", given.d1, "test_optimal_length"),
+        ("deg", given.deg, "optimal_length"),
+    ):
+        if path is not None:
+            with np.load(path) as data:
+                optima[name] = data[key]
+    lines = []
+    for name, own in lengths.items():
+        optimal = optima.get(name.partition("_")[0])
+        if optimal is not None:
+            gap = 100.0 * (own / optimal[: len(own)] - 1.0)
+            error = gap.std(ddof=1) / np.sqrt(len(gap))
+            lines.append(f"  {name:16s} {gap.mean():.4f} ± {error:.4f} %  of {len(gap):,}")
+    return "\n".join(lines)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("runs", nargs="+", type=Path)
@@ -85,12 +108,17 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=10_000)
     parser.add_argument("--d1", type=Path, help="the authors' D1 instances")
     parser.add_argument("--deg", type=Path, help="the authors' DEG instances")
+    parser.add_argument("--optima", type=Path, help="of the test sets, for gaps")
     parser.add_argument("--again", action="store_true", help="also those that have been measured")
     given = parser.parse_args()
     device, sets = resolve(given.device), test_sets(given)
     for run in given.runs:
         target = run / "lengths.npz"
         if not (run / "model").is_dir() or (target.exists() and not given.again):
+            if given.optima is not None and target.exists():
+                with np.load(target) as data:
+                    known = {name: data[name] for name in data if name != "facts"}
+                print(f"{run.name}\n{gaps(known, given)}", flush=True)
             continue
         started = time.perf_counter()
         found = measured(run, sets, device)
@@ -98,6 +126,8 @@ def main() -> None:
         np.savez_compressed(target, **found, facts=json.dumps(facts))
         means = "  ".join(f"{name} {value.mean():.4f}" for name, value in found.items())
         print(f"{run.name}: {means}  ({time.perf_counter() - started:.1f} s)", flush=True)
+        if given.optima is not None:
+            print(gaps(found, given), flush=True)
 
 
 if __name__ == "__main__":

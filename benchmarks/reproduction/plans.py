@@ -55,30 +55,21 @@ PRINTED = [
 ]
 
 
-def _better(name: str, data: str, minutes: float, *settings: str) -> Run:
-    """Return a longer distillation, which mostly goes on from a shipped model.
+def _relative(name: str, minutes: float, *settings: str) -> Run:
+    """Return a distillation of the relative network from two steps ahead, on D1.
 
-    Large batches, a rate that falls to nothing by the clock, and sharper targets: what is left to
-    learn are choices between candidates that save almost equally much.
+    Large batches, a rate that falls to nothing by the clock, and sharp targets: two steps differ
+    less from candidate to candidate than one.
     """
-    games = 1024 if data != "d2" else 512
-    own = (f"train.minutes={minutes}", "train.learning_rate=4e-4")
-    size = (f"train.batch={games}", f"data.instances={100 * games}", "data.seed=7")
-    sharp = ("distill.temperature=0.05", "train.warmup=100", "train.save_seconds=30")
-    return Run(f"{name}-{data}", (f"mst-{data}",), (*own, *size, *sharp, *settings), 3)
+    own = (f"train.minutes={minutes}", "train.learning_rate=1e-3", "train.warmup=200")
+    size = ("train.batch=1024", "data.instances=102400", "data.seed=7")
+    steps = ("distill.lookahead=2", "distill.temperature=0.05", "train.save_seconds=30")
+    network = ("network.kind=relative", "network.layers=3", "network.ff=256", "network.dim=128")
+    return Run(name, ("mst-d1",), (*own, *size, *steps, *network, *settings), 3)
 
 
-TWO = "distill.lookahead=2"
-BETTER = [
-    _better("one-step", "d1", 8.0, "train.start=mst-d1"),
-    *[
-        _better("two-step", data, 8.0, f"train.start=mst-{data}", TWO)
-        for data in ("d1", "d2", "d3")
-    ],
-    _better(
-        *("large", "d1", 16.0, "train.learning_rate=7e-4", "distill.temperature=0.1"),
-        *(TWO, "network.layers=7", "network.dim=192", "network.ff=768"),
-    ),
-]
+# The second one goes on from the first.
+_AGAIN = ("train.start=runs/better/relative-begun/model", "train.learning_rate=7e-4", "data.seed=8")
+BETTER = [_relative("relative-begun", 8.5), _relative("relative", 7.8, *_AGAIN)]
 
 PLANS = {"printed": PRINTED, "better": BETTER}

@@ -4,8 +4,8 @@
         --d1 D1.npz --deg DEG.npz --store
     python -m benchmarks.reproduction.report          # the tables from the stored rows
 
-A run's row comes from its `model/`, `log.jsonl` and `lengths.npz` (see `measure.py`). Optima of the
-test sets are found by the exact solver once and kept in `--optima`.
+A run's row comes from its `model/`, `log.jsonl` and `lengths.npz` (see `measure.py`), and joins the
+stored ones. Optima of the test sets are found by the exact solver once and kept in `--optima`.
 """
 
 from __future__ import annotations
@@ -178,7 +178,10 @@ def main() -> None:
         runs = sorted(path.parent for path in given.folder.glob("*/lengths.npz"))
         if not runs:
             parser.error(f"{given.folder} holds no run with lengths.npz: see measure.py")
-        trainings = [training_of(run, optima) for run in runs]
+        # Runs of other days stay; one that went on replaces what it was.
+        known = {one.name: one for one in stored_trainings()}
+        known |= {run.name: training_of(run, optima) for run in runs}
+        trainings = [known[name] for name in sorted(known)]
     if given.store:
         PATH.write_text(json.dumps([asdict(one) for one in trainings], indent=1) + "\n")
     show_cells(trainings)

@@ -198,7 +198,7 @@ def unpack(source: Path, out: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--plan", choices=sorted(PLANS), default="printed")
+    parser.add_argument("--plan", choices=sorted(PLANS), nargs="+", default=["printed"])
     parser.add_argument("--only", nargs="*", help="words that a run's name begins with")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--validation", type=Path, default=Path("runs/validation"))
@@ -213,7 +213,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.products == "tf32":
         torch.set_float32_matmul_precision("high")
-    runs: list[Run] = PLANS[given.plan]
+    runs: list[Run] = [run for plan in given.plan for run in PLANS[plan]]
     if given.only:
         runs = [run for run in runs if run.name.startswith(tuple(given.only))]
     if given.unpack:

@@ -1,9 +1,10 @@
 """How fast the playground's tree follows a dragged point: proven trees shown a second.
 
-Run: python -m benchmarks.server.playground_drag [--seconds 5] [--sizes 10 20 50]
+Run: python -m benchmarks.server.playground_drag [--seconds 5] [--sizes 10 20 50] [--shapes 10]
 
 A headless Chromium drags one point around a circle, one move a frame, against a real server on
 loopback. Browser, server and worker share this machine's cores; the browser draws in software.
+Every size is tried on the open plane, among obstacles and with existing lines to join.
 """
 
 from __future__ import annotations
@@ -14,8 +15,11 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 from common import print_provenance, print_table
 from playwright.sync_api import Page, sync_playwright
+
+import deepsteiner as ds
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-sync"]
 # One pointer move every frame for some seconds; returns [updates, frames, seconds].
@@ -41,22 +45,47 @@ DRAG = """async ([x, y, seconds]) => {
 }"""
 
 
-def drag(page: Page, address: str, n: int, seconds: float) -> list[object]:
+KINDS = ("open", "obstacles", "lines")
+# The share of the plane's width around the dragged point that obstacles leave free.
+ROOM = 0.13
+
+
+def fragment(kind: str, n: int, count: int, seed: int) -> str:
+    """Return what opens a plane of this kind; its first point has room to be dragged."""
+    if kind == "open":
+        return f"sample=random,{n},1"
+    made = ds.datasets.generate_map("convex", n, obstacles=count, cover=0.1, seed=seed)
+    outer = [rings[0][:-1] for rings in made.obstacles]
+    if kind == "lines":  # one side of each obstacle
+        points, word, shapes = made.points, "lines", [ring[:2] for ring in outer]
+    else:
+        word, shapes = "obstacles", outer
+        corners = np.concatenate(outer)
+        room = np.hypot(*(made.points[:, None] - corners).transpose(2, 0, 1)).min(axis=1)
+        points = made.points[np.argsort(-room)]
+        if room.max() < ROOM:
+            return fragment(kind, n, count, seed + 1)
+    listed = [";".join(f"{x:.4f},{y:.4f}" for x, y in places) for places in (points, *shapes)]
+    return f"points={listed[0]}&{word}={'_'.join(listed[1:])}"
+
+
+def drag(page: Page, address: str, kind: str, n: int, count: int, seconds: float) -> list[object]:
     page.goto("about:blank")
-    page.goto(f"{address}/#sample=random,{n},1")
+    page.goto(f"{address}/#{fragment(kind, n, count, 1)}")
     page.wait_for_selector("body[data-ready]")
     page.wait_for_timeout(1500)
     box = page.locator("#plane-a").bounding_box()
     assert box is not None
     px, py = page.evaluate("playground.viewport.toScreen(playground.store.coordinates[0])")
     updates, frames, spent = page.evaluate(DRAG, [box["x"] + px, box["y"] + py, seconds])
-    return [n, f"{updates / spent:.0f}", f"{frames / spent:.0f}"]
+    return [kind, n, f"{updates / spent:.0f}", f"{frames / spent:.0f}"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50])
+    parser.add_argument("--shapes", type=int, default=10, help="obstacles, or existing lines")
     given = parser.parse_args()
     print_provenance(seed=1)
     command = [sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"]
@@ -69,12 +98,16 @@ def main() -> None:
             found = shutil.which("chromium") or shutil.which("google-chrome")
             browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
             page = browser.new_page(viewport={"width": 1280, "height": 800})
-            rows = [drag(page, address, n, given.seconds) for n in given.sizes]
+            rows = [
+                drag(page, address, kind, n, given.shapes, given.seconds)
+                for kind in KINDS
+                for n in given.sizes
+            ]
             browser.close()
     finally:
         server.terminate()
         server.wait(30)
-    print_table(["n", "proven trees a second", "frames a second"], rows)
+    print_table(["plane", "n", "proven trees a second", "frames a second"], rows)
 
 
 if __name__ == "__main__":

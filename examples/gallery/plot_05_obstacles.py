@@ -14,12 +14,12 @@ from deepsteiner.viz.plot import compare
 
 lake = Point(0.5, 0.5).buffer(0.22)
 park = box(0.1, 0.62, 0.34, 0.9)
-points = np.array([[0.05, 0.1], [0.95, 0.1], [0.9, 0.95], [0.5, 0.9], [0.05, 0.95], [0.15, 0.4]])
+xs, ys = (0.05, 0.95, 0.9, 0.5, 0.05, 0.15), (0.1, 0.1, 0.95, 0.9, 0.95, 0.4)
+points = np.column_stack((xs, ys))
 free = ds.solve(points)
 dry = ds.solve(points, obstacles=[lake, park])
 wide = ds.solve(points, obstacles=[lake, park], clearance=0.05)
 
-figure = compare([free, dry, wide], columns=3, titles=[
-    f"{name}\n{tree.length:.4f}, {tree.status}"
-    for name, tree in (("free", free), ("around both", dry), ("with clearance", wide))
-])  # fmt: skip
+trees = {"free": free, "around both": dry, "with clearance": wide}
+titles = [f"{name}\n{tree.length:.4f}, {tree.status}" for name, tree in trees.items()]
+figure = compare(list(trees.values()), columns=3, titles=titles)

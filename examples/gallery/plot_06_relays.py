@@ -14,6 +14,6 @@ sites = np.random.default_rng(3).random((20, 2)) * 10  # kilometres
 tree = ds.solve(sites)
 networks = [tree.with_max_edge(reach) for reach in (2.0, 1.0, 0.5)]
 
-figure = compare(networks, columns=3, titles=[
-    f"reach {network.info['max_edge']} km\n{network.info['relays']} relays" for network in networks
-])  # fmt: skip
+reached = [(one.info["max_edge"], one.info["relays"]) for one in networks]
+titles = [f"reach {reach} km\n{relays} relays" for reach, relays in reached]
+figure = compare(networks, columns=3, titles=titles)

@@ -30,7 +30,7 @@ from .plane.shapes import MITRE_LIMIT, hard_and_soft, load_shapely
 
 FEW = 60
 """Up to so many points all are solved again: that is as quick, and proven."""
-NEAR = 48
+NEAR = 32
 """Terminals around a change that are solved again on the open plane,"""
 NEAR_OBSTACLES = 9
 """and around obstacles, besides those that must."""

@@ -445,3 +445,16 @@ def test_every_command_is_there_under_its_name():
         "solve", "methods", "generate", "convert", "plot", "verify", "demo", "serve", "train",
         "pretrain", "bench", "tables", "models", "kernels", "warmup", "relays",
     }  # fmt: skip
+
+
+def test_plugins_run_before_the_models_that_need_them(folder, capsys):
+    pytest.importorskip("torch")
+    (folder / "mine.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    asked = ["bench", "-d", "D1", "-m", "mst", "--count", "2", "-q", "-O", "rows.jsonl"]
+    assert run([*asked, "--plugin", "mine.py"]) == 0
+    (folder / "ran").unlink()
+    (folder / "other.py").write_text((folder / "mine.py").read_text())
+    assert run(["solve", "square.csv", "-m", "mst", "-q", "--plugin", "other.py"]) == 0
+    assert (folder / "ran").exists()
+    capsys.readouterr()
+    assert "gone.py does not exist" in expect_error(capsys, [*asked, "--plugin", "gone.py"])

@@ -175,3 +175,53 @@ def test_a_terminal_on_the_wall_of_a_hole_is_in_the_hole(beyond):
         ds.solve(points, obstacles=[pierced])
     inside = ds.solve([points[0], [0.6 + beyond, 0.55]], obstacles=[pierced])
     assert inside.length == pytest.approx(np.hypot(0.2, 0.05), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e6])
+@pytest.mark.parametrize("width", [3e-11, 4e-10])
+def test_thin_parts_of_thick_obstacles_are_opened(scale, width):
+    """A wall between two boxes: too thin to be one, or not."""
+    boxes = [shapely.box(0.0, 0.0, 0.4, 1.0), shapely.box(0.6, 0.0, 1.0, 1.0)]
+    points = np.array([[0.5, 0.2], [0.5, 0.9], [0.45, 0.7]])
+
+    def solved(thickness):
+        wall = shapely.box(0.3, 0.5, 0.7, 0.5 + thickness)
+        given = [shapely.affinity.scale(one, scale, scale, origin=(0, 0)) for one in [*boxes, wall]]
+        return ds.solve(points * scale, "exact", obstacles=given)
+
+    opened, walled = solved(width), solved(1e-6)
+    assert len(opened.obstacles) == 2
+    assert opened.status == walled.status == "optimal"
+    assert opened.length == pytest.approx(ds.solve(points, "exact").length * scale, rel=1e-9)
+    assert walled.length > 2.0 * scale
+
+
+def test_opening_leaves_the_rest_as_it_is():
+    """Needles keep their tips, slits stay open, and corners stay where they were given."""
+    from deepsteiner.plane.shapes import unite
+
+    slit = shapely.box(0, 0, 1, 1) - shapely.box(0.5, 0.3, 0.5 + 1e-10, 1.0)
+    needle = shapely.Polygon([(2, 0), (3, 0.5), (2, 1e-3), (2, 1e-3 - 1e-10)])
+    for given in (slit, needle):
+        assert 0.0 < given.minimum_clearance < 1e-9
+        (found,) = unite([given], 0.0, 1.0)
+        assert found.symmetric_difference(given).area < 1e-12
+        places = {tuple(one) for one in shapely.get_coordinates(given)}
+        assert {tuple(one) for one in shapely.get_coordinates(found)} <= places
+    walled = shapely.union_all([needle, shapely.box(2.5, -1.0, 2.5 + 1e-10, 0.2)])
+    assert len(unite([walled], 0.0, 1.0)) == 1
+    assert unite([walled], 0.0, 1.0)[0].symmetric_difference(needle).area < 1e-12
+
+
+def test_ways_bend_where_rings_touch():
+    """The hole is left through a point at which no corner of either ring is convex."""
+    hole, notch = [(0.4, 0.5), (0.6, 0.5), (0.5, 0.7)], [(0.5, 0.7), (0.4, 1.0), (0.6, 1.0)]
+    shape = shapely.box(0, 0, 1, 1) - shapely.Polygon(hole) - shapely.Polygon(notch)
+    points = [[0.45, 0.52], [0.5, 1.3], [0.55, 0.52]]
+    for method in ("mst", "local", "exact"):
+        way = ds.solve(points[:2], method, obstacles=shape)
+        assert way.bends.tolist() == [[0.5, 0.7]]
+        assert way.length == pytest.approx(np.hypot(0.05, 0.18) + 0.6)
+        tree = ds.solve(points, method, obstacles=shape)
+        inner = 2 * np.hypot(0.05, 0.18) if method == "mst" else 0.18 + 0.05 * 3**0.5
+        assert tree.length <= inner + 0.6 + 1e-9

@@ -15,7 +15,7 @@ from deepsteiner.policy.environment import Environment
 from deepsteiner.policy.kit.onnx_export import INPUTS, export_onnx
 
 
-@pytest.mark.parametrize("model", ["mst-d1", "grid-d1"])
+@pytest.mark.parametrize("model", ["mst-d1", "grid-d1", "relative"])
 def test_an_exported_policy_is_equal_to_torch_at_other_sizes(tmp_path, model):
     path = export_onnx(model, tmp_path / "policy.onnx")
     session = runtime.InferenceSession(str(path))

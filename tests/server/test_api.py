@@ -328,6 +328,7 @@ def test_examples_of_the_docs_work(client):
 # --- obstacles and relays -------------------------------------------------------------------------
 
 WALL = [[0.4, -1.0], [0.6, -1.0], [0.6, 2.0], [0.4, 2.0]]
+PIPE = [[-5.0, 0.0], [5.0, 0.0]]
 
 
 def test_trees_go_around_obstacles(client):
@@ -335,6 +336,23 @@ def test_trees_go_around_obstacles(client):
     assert found["status"] == "optimal"
     assert len(found["bends"]) == 2
     assert Solution.from_dict(found).validate().length > 3
+
+
+def test_trees_join_existing_lines(client):
+    found = solve(client, [[0, 1], [0.5, 1]], existing=[PIPE])["solution"]
+    assert found["status"] == "optimal"
+    assert found["joints"] == [[pytest.approx(0.25), 0.0]]
+    assert found["length"] == pytest.approx(1 + 3**0.5 / 4)
+
+
+@pytest.mark.parametrize("format", ["svg", "png", "csv", "geojson", "json"])
+@pytest.mark.parametrize("beside", [{"obstacles": [WALL]}, {"existing": [PIPE]}])
+def test_trees_beside_shapes_become_files(client, beside, format):
+    answer = solve(client, SQUARE, **beside)
+    file = client.post("/api/export", json={"solution": answer["solution"], "format": format})
+    assert file.status_code == 200, file.text
+    again = solve(client, SQUARE, start=answer["solution"])
+    assert again["start"] in ("not needed", "does not fit")
 
 
 def test_few_relays(client):
@@ -348,10 +366,13 @@ def test_few_relays(client):
 @pytest.mark.parametrize(
     ("fields", "code", "words"),
     [
-        ({"obstacles": 3}, 422, "obstacles: input should be a list of polygons"),
+        ({"obstacles": 3}, 422, "obstacles: input should be a list of lists"),
         ({"obstacles": [[[0, 0], [1, 1]]]}, 422, "obstacles[0]: a polygon is a list of at least 3"),
         ({"obstacles": [[[0, 0], [1, 1], [2, "a"]]]}, 422, "obstacles[0]"),
         ({"obstacles": [[[k, k * k] for k in range(2001)]]}, 413, "at most 2000 in all, got 2001"),
+        ({"existing": [[[0, 0]]]}, 422, "existing[0]: a line is a list of at least 2"),
+        ({"existing": [PIPE], "obstacles": [WALL]}, 422, "cannot be given together"),
+        ({"existing": [PIPE], "radius": 1}, 422, "radius does not go with existing lines"),
         ({"obstacles": [WALL], "method": "greedy"}, 422, "does not take obstacles"),
         ({"obstacles": [[[-1, -1], [2, -1], [2, 2], [-1, 2]]]}, 422, "inside an obstacle"),
         ({"radius": 0}, 422, "radius"),

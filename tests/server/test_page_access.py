@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 WALL = "&obstacles=0.45,0.3;0.55,0.3;0.55,0.7;0.45,0.7"
+PIPE = "&lines=0.1,-0.2;0.5,0.2;0.9,-0.2"
 POINTS = "points=0,0;1,0;1,1;0,1;0.4,0.6"
 MODES = ["explore", "compare", "step", "proof", "race"]
 PHONE = {"viewport": {"width": 390, "height": 800}, "has_touch": True, "is_mobile": True}
@@ -35,6 +36,14 @@ def test_axe_finds_nothing_serious_on_a_phone(visit):
         here.mode(mode)
         here.page.wait_for_timeout(200)
         assert (mode, serious(here)) == (mode, [])
+
+
+def test_axe_finds_nothing_serious_while_drawing(visit):
+    here = visit(f"#{POINTS}{PIPE}", reduced_motion="reduce", **PHONE)
+    here.page.tap("#tool-line")
+    here.page.wait_for_timeout(200)
+    assert here.page.is_visible("#draw-hint")
+    assert serious(here) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -105,7 +114,7 @@ def test_obstacles_with_keys_alone(visit):
     free = here.solved()["length"]
     here.page.focus("#plane-a .cursor")
     here.page.keyboard.press("o")
-    assert here.page.evaluate("playground.store.obstacles.length") == 0
+    assert here.page.evaluate("playground.store.shapes.length") == 0
     here.until("document.querySelector('#announcer').textContent.startsWith('Select three')")
     here.page.keyboard.press("n")
     for _ in range(4):
@@ -113,7 +122,7 @@ def test_obstacles_with_keys_alone(visit):
         here.page.keyboard.press(" ")
     here.page.keyboard.press("o")
     assert len(here.points()) == 2
-    (ring,) = here.page.evaluate("playground.store.obstacles.map(({ ring }) => ring)")
+    (ring,) = here.page.evaluate("playground.store.outlines('obstacle')")
     # Corners in turn, so that sides do not cross: right, top, left, bottom, from some corner on.
     assert sorted(ring) == [[0.8, 0.5], [1, 0.2], [1, 0.8], [1.2, 0.5]]
     assert abs(ring.index([0.8, 0.5]) - ring.index([1.2, 0.5])) == 2
@@ -121,10 +130,32 @@ def test_obstacles_with_keys_alone(visit):
     assert len(around["obstacles"]) == 1
     assert around["length"] < free
     here.page.keyboard.press("Shift+O")
-    assert here.page.evaluate("playground.store.obstacles.length") == 0
+    assert here.page.evaluate("playground.store.shapes.length") == 0
     here.page.keyboard.press("Control+z")
     here.page.keyboard.press("Control+z")
     assert len(here.points()) == 6
+
+
+def test_existing_lines_with_keys_alone(visit):
+    here = visit("#points=0,1;0.5,1;-2,0;2,0")
+    free = here.solved()["length"]
+    here.page.focus("#plane-a .cursor")
+    for key in ["n", "n", " ", "n", " ", "l"]:
+        here.page.keyboard.press(key)
+    joined = here.solved()
+    assert here.page.evaluate("playground.store.outlines('line')") == [[[-2, 0], [2, 0]]]
+    assert joined["joints"] == [[pytest.approx(0.25, abs=0.01), 0]]
+    assert joined["length"] < free
+    # Lines come after the points; arrows move them, Delete removes them.
+    here.page.keyboard.press("p")
+    label = here.page.get_attribute("#plane-a .cursor", "aria-label")
+    assert label.startswith("Existing line 1 of 1")
+    here.page.keyboard.press("Shift+ArrowUp")
+    moved = here.solved()
+    assert moved["length"] < joined["length"]
+    here.page.keyboard.press("Delete")
+    assert here.page.evaluate("playground.store.shapes.length") == 0
+    assert len(here.points()) == 2
 
 
 def test_a_fault_is_told_where_it_was_made(visit):

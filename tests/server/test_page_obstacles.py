@@ -1,4 +1,4 @@
-"""Obstacles and relays in the playground."""
+"""Obstacles, existing lines and relays in the playground."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ WALL = "&obstacles=0.45,0.3;0.55,0.3;0.55,0.7;0.45,0.7"
 
 
 def rings(here):
-    return here.page.evaluate("playground.store.obstacles.map(({ ring }) => ring)")
+    return here.page.evaluate("playground.store.outlines('obstacle')")
+
+
+def lines(here):
+    return here.page.evaluate("playground.store.outlines('line')")
 
 
 def around(here, count):
     """Wait until the tree on the screen was solved with so many obstacles in its way."""
-    here.until(f"playground.store.obstacles.length === {count}")
+    here.until(f"playground.store.shapes.length === {count}")
     return here.solved()
 
 
@@ -57,6 +61,48 @@ def test_links_hold_obstacles(visit):
     assert "obstacles=0.45,0.3;" in here.page.evaluate("location.hash")
     solution = here.solved()
     assert len(solution["obstacles"]) == 1
+
+
+def test_draw_drag_and_remove_an_existing_line(visit):
+    here = visit(SQUARE)
+    free = here.solved()["length"]
+    here.page.click("#tool-line")
+    assert here.page.is_visible("#draw-hint")
+    for place in ((0.1, 0.5), (0.5, 0.6), (0.9, 0.5), (0.9, 0.5)):
+        here.page.mouse.click(*here.pixel(*place))
+        here.page.wait_for_timeout(400)  # not a double click
+    joined = around(here, 1)
+    assert lines(here)[0] == [
+        pytest.approx(place, abs=0.01) for place in ([0.1, 0.5], [0.5, 0.6], [0.9, 0.5])
+    ]
+    assert joined["length"] < free
+    assert joined["status"] == "optimal"
+    assert "joint" in here.text("#verdict")
+    here.page.click("#tool-line")
+    assert here.page.is_hidden("#draw-hint")
+    here.drag(here.pixel(0.5, 0.6), here.pixel(0.5, 1.6))
+    assert here.solved()["length"] > joined["length"]
+    assert min(y for _, y in lines(here)[0]) > 1
+    assert "lines=" in here.page.evaluate("location.hash")
+    here.page.click("#fit")
+    here.page.mouse.click(*here.pixel(0.5, 1.6), button="right")
+    assert around(here, 0)["length"] == pytest.approx(free)
+
+
+def test_links_hold_existing_lines(visit):
+    here = visit(SQUARE + "&lines=0.2,0.5;0.8,0.5_0,2;1,2")
+    assert lines(here) == [[[0.2, 0.5], [0.8, 0.5]], [[0, 2], [1, 2]]]
+    assert len(here.solved()["existing"]) == 2
+    here.mode("compare")
+    assert here.page.is_hidden("#tool-line")
+    assert here.page.get_attribute("#plane-a .layer-lines", "d") == ""
+
+
+def test_lines_and_obstacles_together_are_refused_in_words(visit):
+    here = visit(SQUARE + WALL + "&lines=0.2,2;0.8,2")
+    here.until("document.querySelector('#verdict').dataset.kind === 'error'")
+    assert "cannot be given together" in here.text("#verdict")
+    here.problems.clear()  # the browser notes the refused request
 
 
 def test_a_terminal_inside_is_told(visit):

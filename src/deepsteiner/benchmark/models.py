@@ -35,6 +35,11 @@ class Model:
         return str(self.facts["candidates"]["kind"])
 
     @property
+    def sees_coordinates(self) -> bool:
+        """Whether symmetric images of an instance are news to its network."""
+        return self.facts.get("network") != "relative"
+
+    @property
     def is_distilled(self) -> bool:
         """Whether it was taught by the lookahead, and not after the paper's recipe."""
         return self.facts.get("objective") == "distill"
@@ -100,6 +105,8 @@ def _facts(config: Path) -> dict[str, Any]:
         "instances_before": meta.get("instances_before"),
         "kept_epoch": meta.get("kept_epoch"),
     }
+    if (network := _table(meta, "network").get("kind", "attention")) != "attention":
+        facts["network"] = network
     if facts["steps"] and facts["batch"]:
         facts["instances_seen"] = facts["steps"] * facts["batch"]
         if data.get("instances"):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..core.device import load_torch
 from ..core.errors import FormatError, OptionError
 from ..core.solution import Solution
 
 if TYPE_CHECKING:
     from ..io.sources import Source
+
+PLUGIN_HELP = "A Python file with parts of your own that a model needs; repeatable."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,16 @@ def instances_from_files(files: Sequence[str]) -> list[Instance]:
             for index, points in enumerate(members)
         ]
     return result
+
+
+def load_plugins(paths: Sequence[str]) -> None:
+    """Run Python files of the user's, which register parts of policies."""
+    if paths:
+        load_torch("--plugin")
+        from ..policy.kit.registries import load_module
+
+        for path in paths:
+            load_module(Path(path))
 
 
 def load_shapes(path: str) -> Any:

@@ -26,7 +26,7 @@ OUTSIDE = -1
 
 @dataclass(frozen=True)
 class Corners:
-    """Convex corners of obstacles, where shortest ways may bend.
+    """Corners of obstacles where shortest ways may bend.
 
     Attributes
     ----------
@@ -38,8 +38,8 @@ class Corners:
         The direction, as an angle, of the wall from which the free directions are counted,
         counter-clockwise.
     free
-        The free angle at each, more than pi; 2 pi where another obstacle touches the corner and
-        nothing is known about directions.
+        The free angle at each, more than pi; 2 pi where other walls touch the corner and nothing
+        is known about directions.
     """
 
     places: FloatArray
@@ -142,15 +142,20 @@ class Plane:
 
     @cached_property
     def corners(self) -> Corners:
-        """The convex corners of all obstacles."""
-        parts = [_convex(ring, owner) for ring, owner in self.rings]
-        empty = (np.empty((0, 2)), np.empty(0, np.int64), np.empty(0), np.empty(0))
-        places, owner, side, free = (
-            np.concatenate(some) for some in zip(empty, *parts, strict=True)
-        )
-        if len(places):
-            free = np.where(self._touched(places), 2.0 * np.pi, free)
-        return Corners(places, owner, side, free)
+        """The corners of all obstacles that shortest ways may bend at.
+
+        These are the convex ones, and all where obstacles touch: between walls of two rings, none
+        of them convex there, a way may bend, too.
+        """
+        parts = [_turns(ring, owner) for ring, owner in self.rings]
+        if not parts:
+            none = np.empty(0)
+            return Corners(np.empty((0, 2)), np.empty(0, np.int64), none, none)
+        places, owner, side, free, convex = map(np.concatenate, zip(*parts, strict=True))
+        touched = self._touched(places)
+        keep = convex | touched
+        free = np.where(touched, 2.0 * np.pi, free)
+        return Corners(places[keep], owner[keep], side[keep], free[keep])
 
     def _touched(self, places: FloatArray) -> Flags:
         """Return which corners lie on more than the two walls that meet there."""
@@ -175,7 +180,7 @@ class Plane:
 
     @cached_property
     def corner_places(self) -> frozenset[tuple[float, float]]:
-        """The places of all convex corners."""
+        """The places of all corners."""
         return frozenset(map(tuple, self.corners.places.tolist()))
 
     def crossed(self, nodes: FloatArray, edges: IntArray) -> list[int]:
@@ -327,15 +332,14 @@ class Plane:
         return [find(one) for one in range(len(root))]
 
 
-def _convex(ring: FloatArray, owner: int) -> tuple[FloatArray, IntArray, FloatArray, FloatArray]:
-    """Return the convex corners of a ring: places, owner, side, free angle (see `Corners`)."""
+def _turns(ring: FloatArray, owner: int) -> tuple[Any, ...]:
+    """Return the corners of a ring (see `Corners`), and which of them are convex."""
     before, after = np.roll(ring, 1, axis=0) - ring, np.roll(ring, -1, axis=0) - ring
     sine = after[:, 0] * before[:, 1] - after[:, 1] * before[:, 0]
     size = np.hypot(*before.T) * np.hypot(*after.T)
-    convex = sine > BENT * size
     side = np.arctan2(before[:, 1], before[:, 0])
     free = (np.arctan2(after[:, 1], after[:, 0]) - side) % (2.0 * np.pi)
-    return ring[convex], np.full(int(convex.sum()), owner), side[convex], free[convex]
+    return ring, np.full(len(ring), owner), side, free, sine > BENT * size
 
 
 def as_complex(points: FloatArray) -> Complexes:

@@ -20,11 +20,13 @@ from ..core.scalars import as_real
 GRID = 2.0**-40
 """The snapping grid, in units of the frame: far below DEPTH, far above rounding."""
 THIN = 2.0**-29
-"""Obstacles nowhere thicker than this, in units of the frame, are walls of no width: none at all.
+"""Walls thinner than this, in units of the frame, have no width: there are none.
 
-It is above what contacts of an edge with walls are told apart by, and a hundred times DEPTH: an
+Neither obstacles nowhere thicker than this, nor such parts of thicker ones. It is above what contacts of an edge with walls are told apart by, and a hundred times DEPTH: an
 edge could go through a thinner one or not, as rounding has it.
 """
+SHARPEST = 1e6
+"""Mitres that give corners back: those below some 2e-6 radians are thin parts themselves."""
 MITRE_LIMIT = 10.0
 """Corners sharper than about 11 degrees are cut off when obstacles are widened."""
 SURFACES = ("Polygon", "MultiPolygon")
@@ -201,9 +203,34 @@ def unite(shapes: list[Any], clearance: float, unit: float) -> list[Any]:
         for group in _touching(snapped, 2.0 * grid)
     ]
     whole = _unsnapped(np.array(united, dtype=object), shapely.get_coordinates(valid), grid)
-    parts = shapely.get_parts(whole)
-    polygons = parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
-    return list(shapely.orient_polygons(polygons[~_is_thin(polygons, THIN * unit)]))
+    return list(shapely.orient_polygons(_opened(_surfaces(whole), unit)))
+
+
+def _surfaces(shapes: Any) -> Any:
+    """Return the polygons among the parts of some shapes."""
+    shapely = load_shapely()
+    parts = shapely.get_parts(shapes)
+    return parts[shapely.get_type_id(parts) == shapely.GeometryType.POLYGON]
+
+
+def _opened(polygons: Any, unit: float) -> Any:
+    """Return polygons without what is thinner than THIN: some of them, and parts of others.
+
+    A polygon shrunk by half of THIN and widened again lacks its thin walls. Mitres give it back
+    its corners, and what they add beyond them is cut off again.
+    """
+    shapely = load_shapely()
+    width = THIN * unit
+    polygons = polygons[~_is_thin(polygons, width)]
+    near = shapely.minimum_clearance(polygons) < width
+    if not near.any():
+        return polygons
+    given, style = polygons[near], {"join_style": "mitre", "mitre_limit": SHARPEST}
+    core = shapely.buffer(given, -0.5 * width, **style)
+    grid = GRID * unit
+    opened = shapely.intersection(shapely.buffer(core, 0.5 * width, **style), given, grid_size=grid)
+    parts = _surfaces(_unsnapped(opened, shapely.get_coordinates(given), grid))
+    return np.concatenate((polygons[~near], parts[~_is_thin(parts, width)]))
 
 
 def _is_thin(polygons: Any, width: float) -> Any:

@@ -34,8 +34,7 @@ def policy_card(name: str, facts: dict[str, Any]) -> str:
 A policy that adds Steiner points to a spanning tree, one at a time.
 
 - candidates: {_candidates(config["candidates"])}
-- network: {network["layers"]} layers of width {network["dim"]}, {network["heads"]} heads, \
-{network["norm"]} norm, {network["inputs"]} inputs, {network["decoder"]} decoder
+- network: {_network(network)}
 - training: {objective}; {facts.get("start") or "start from random weights"}
 - data: {data["path"] or data["name"]}, {how}, training stream with seed {data["seed"]}; \
 no test instance was trained on
@@ -52,6 +51,17 @@ Limits: trees of Algorithm 1 are spanning trees over terminals and chosen points
 without a proof. Instances unlike the training data (other sizes, other \
 distributions) get longer trees; coordinates are mapped to the training box first.
 """
+
+
+def _network(network: dict[str, Any]) -> str:
+    """Return a network in words; what only the paper's kind looks at is not said of others."""
+    size = (
+        f"{network['layers']} layers of width {network['dim']}, {network['heads']} heads, "
+        f"{network['norm']} norm"
+    )
+    if network.get("kind", "attention") != "attention":
+        return f"{network['kind']}, {size}"
+    return f"{size}, {network['inputs']} inputs, {network['decoder']} decoder"
 
 
 def tour_card(layers: int, facts: dict[str, Any]) -> str:

@@ -170,5 +170,6 @@ def _section(kind: type[Section], meta: Mapping[str, Any], name: str, files: Mod
         own = any(
             values.get(key, next(iter(part))) not in part for key, part in PARTS[kind].items()
         )
-        hint = "; a part of your own must be registered first: import its file" if own else ""
+        way = "import its file, or name it with --plugin"
+        hint = f"; a part of your own must be registered first: {way}" if own else ""
         raise FormatError(f"{path}: {error}{hint}") from None

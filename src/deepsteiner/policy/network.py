@@ -34,7 +34,7 @@ from .training.group import SumOverProcesses
 CLIP = 10.0  # the released decoder's logits lie within this
 # What stands for the logit of a candidate that is not there: no chance, yet finite, so that rows
 # without any candidate give no NaN.
-_HIDDEN_LOGIT = -1e9
+HIDDEN_LOGIT = -1e9
 # Pairs of tokens that attention works on between two pauses, where a caller wants pauses.
 _PIECE = 1 << 20
 
@@ -113,7 +113,8 @@ class TokenLayerNorm(nn.LayerNorm):
         return super().forward(tokens)
 
 
-def _norm(config: NetworkConfig) -> nn.Module:
+def make_norm(config: NetworkConfig) -> nn.Module:
+    """Return the normalisation that a configuration names."""
     if config.norm == "batch":
         return MaskedBatchNorm(config.dim)
     return TokenLayerNorm(config.dim)
@@ -127,10 +128,10 @@ class EncoderLayer(nn.Module):
         self.heads = config.heads
         self.project_qkv = nn.Linear(config.dim, 3 * config.dim, bias=False)
         self.project_out = nn.Linear(config.dim, config.dim, bias=False)
-        self.norm_attention = _norm(config)
+        self.norm_attention = make_norm(config)
         self.ff_in = nn.Linear(config.dim, config.ff)
         self.ff_out = nn.Linear(config.ff, config.dim)
-        self.norm_ff = _norm(config)
+        self.norm_ff = make_norm(config)
 
     def forward(self, tokens: Tensor, view: View) -> Tensor:
         """Return the next embeddings of tokens (B, T, d)."""
@@ -290,11 +291,11 @@ class Policy(Network):
         else:
             graph = _mean(tokens[:, :size], real, candidates.full)
         hide = None if candidates.full else candidates.mask
-        with _whole_precision(points):
+        with whole_precision(points):
             logits: Tensor = self.decoder(at_least_32(graph), at_least_32(nodes), hide)
         if hide is None:
             return logits.log_softmax(dim=1)
-        likelihood = logits.masked_fill(~hide, _HIDDEN_LOGIT).log_softmax(dim=1)
+        likelihood = logits.masked_fill(~hide, HIDDEN_LOGIT).log_softmax(dim=1)
         return likelihood.masked_fill(~hide, -torch.inf)
 
     def _counted(self, mask: Tensor, candidates: Candidates) -> Tensor | None:
@@ -311,7 +312,7 @@ class Policy(Network):
     def _embed(self, points: Tensor, candidates: Candidates) -> Tensor:
         # Coordinates keep their digits: neighbouring candidates differ in the third.
         dtype, size = self.embed.weight.dtype, points.shape[1]
-        with _whole_precision(points):
+        with whole_precision(points):
             tokens: Tensor = self.embed(torch.cat((points, candidates.points), dim=1).to(dtype))
             if self.embed_edge is None:
                 return tokens
@@ -329,7 +330,8 @@ def edge_features(points: Tensor, candidates: Candidates) -> Tensor:
     return features.masked_fill(candidates.ends[:, :, :1] < 0, 0.0)
 
 
-def _whole_precision(tensor: Tensor) -> torch.autocast:
+def whole_precision(tensor: Tensor) -> torch.autocast:
+    """Return a context in which nothing on the device of a tensor is computed in 16 bits."""
     return torch.autocast(tensor.device.type, enabled=False)
 
 

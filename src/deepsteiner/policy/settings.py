@@ -36,7 +36,7 @@ class CandidateSpec:
 class PlayOptions:
     """How a trained policy solves an instance: the options of method `policy`."""
 
-    model: str = option("mst-d1", "a shipped model or the folder of one", models="policy")
+    model: str = option("relative", "a shipped model or the folder of one", models="policy")
     decode: Literal["greedy", "sample", "beam"] = option("greedy", "how the model gives points")
     samples: int = option(16, "trees to draw, the greedy one among them", minimum=1, maximum=10_000)
     beam: int = option(4, "trees to keep in the beam", minimum=1, maximum=100)

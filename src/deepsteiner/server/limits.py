@@ -10,11 +10,10 @@ from dataclasses import asdict, dataclass
 class Limits:
     """The limits of a server.
 
-    `points` and `trace_points` count points of one request, `obstacle_corners` the corners of all
-    its obstacles, `body_bytes` the bytes of its body,
-    which must arrive within `body_seconds`. A solve gets at most `time_limit` seconds; where it
-    has not stopped `grace` seconds later its worker is ended. A worker gets `worker_bytes` of
-    memory.
+    `points` and `trace_points` count points of one request, `corners` those of all its obstacles
+    and existing lines, `body_bytes` the bytes of its body, which must arrive within
+    `body_seconds`. A solve gets at most `time_limit` seconds; where it has not stopped `grace`
+    seconds later its worker is ended. A worker gets `worker_bytes` of memory.
 
     `queue` requests may wait, and as many streams; what waits and is large (over `SMALL_BYTES`)
     takes at most `waiting_bytes` in all. `connections` may be open. One that has not sent a whole
@@ -25,7 +24,7 @@ class Limits:
     points: int = 20_000
     trace_points: int = 200
     relays: int = 100_000
-    obstacle_corners: int = 2_000
+    corners: int = 2_000
     body_bytes: int = 4 * 2**20
     body_seconds: float = 10.0
     time_limit: float = 60.0

@@ -30,7 +30,11 @@ USES = {
     "x8": (", ×8", "augment=true"),
     "x8 refined": (", ×8 refined", "augment=true,refine=true"),
     "sampled": (", 16 samples", "decode=sample"),
+    "sampled refined": (", 8 samples, refined", "decode=sample,samples=8,refine=true"),
 }
+# Of networks that see coordinates, and of those for which all images of an instance are one.
+USES_OF_IMAGES = ("plain", "refined", "x8", "x8 refined", "sampled")
+USES_WITHOUT_IMAGES = ("plain", "refined", "sampled", "sampled refined")
 
 
 class Entry(NamedTuple):
@@ -68,7 +72,12 @@ def recipes(kind: str) -> list[Entry]:
 
 
 def distilled(
-    label: str, kind: str, uses: Iterable[str] = USES, *, home: str = "{home}", plain: str = ""
+    label: str,
+    kind: str,
+    uses: Iterable[str] = USES_OF_IMAGES,
+    *,
+    home: str = "{home}",
+    plain: str = "",
 ) -> list[Entry]:
     """Return the uses of a distilled model, each called by the label and its use.
 

@@ -11,7 +11,16 @@ from ...core.errors import OptionError
 from ..models import Model, shipped_policies
 from ..runner import Task
 from ..specs import DatasetSpec, MethodSpec, parse_method
-from .entries import BERETA_ITERATIONS, CANDIDATES, EFFORTS, PAPER_SETS, USES, lookahead, policy
+from .entries import (
+    BERETA_ITERATIONS,
+    CANDIDATES,
+    EFFORTS,
+    PAPER_SETS,
+    USES_OF_IMAGES,
+    USES_WITHOUT_IMAGES,
+    lookahead,
+    policy,
+)
 
 FULL_COUNT = 10_000
 # This effort lists trees as the exact solver does, one instance after the other.
@@ -26,6 +35,8 @@ COSTLY_COUNTS_ON_CPU = {"D1": 50, "D2": 20, "D3": 50, "DEG": 50}
 LARGER_POLICY_ON_CPU = 30
 # An accelerator plays instances of up to 64 points together and larger ones one by one.
 LARGER_POLICY_ON_GPU = {30: 1000, 50: 500, 100: 20}
+# What models are asked to do on data that they were not trained on.
+ELSEWHERE = ("plain", "refined", "x8 refined")
 
 # Table 1, besides the policies.
 CLASSICAL = [
@@ -117,14 +128,19 @@ def _policy_tasks(dataset: DatasetSpec, models: Iterable[Model], device: str) ->
             continue
         uses: Iterable[str] = ["plain"]
         if model.is_distilled and _is_main(model):
-            if home:
-                uses = USES
-            elif device != "cpu":
-                uses = ["plain", "refined", "x8 refined"]
+            uses = _uses(model, home=home or device != "cpu")
+            if not home and model.sees_coordinates:
+                uses = [use for use in uses if use in ELSEWHERE]
         group = f"learned {_tables_of(dataset) if home or dataset.path else 'table3'}"
         for use in uses:
             number = _policy_count(dataset, use, device, model.kind)
             yield Task(dataset, policy_spec(model, use), number, group=group)
+
+
+def _uses(model: Model, *, home: bool) -> tuple[str, ...]:
+    if not home:
+        return ("plain",)
+    return USES_OF_IMAGES if model.sees_coordinates else USES_WITHOUT_IMAGES
 
 
 def _tables_of(dataset: DatasetSpec) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from ...core.errors import OptionError
 from .. import INTERRUPTED
+from ..inputs import PLUGIN_HELP, load_plugins
 from ..streaming import engine_of
 from ..watch import new_bar
 
@@ -55,6 +56,7 @@ def bench(
     write_optima: Annotated[
         str | None, _file(help="Only find the optima of the datasets; write an .npz.")
     ] = None,
+    plugin: Annotated[list[str] | None, _file(help=PLUGIN_HELP)] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Make rows that are already there.")
     ] = False,
@@ -78,6 +80,7 @@ def bench(
     from ...benchmark.runner import Bench, run_tasks
     from ...core.device import resolve_device
 
+    load_plugins(plugin or [])
     if not output.endswith(".jsonl"):
         raise OptionError(f"--output must be a .jsonl file, got {output!r}")
     job = Job(

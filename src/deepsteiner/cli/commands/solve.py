@@ -12,9 +12,11 @@ import typer
 from ...core.errors import OptionError
 from .. import INTERRUPTED, NOT_PROVEN, reports
 from ..inputs import (
+    PLUGIN_HELP,
     Instance,
     instances_from_dataset,
     instances_from_files,
+    load_plugins,
     load_shapes,
     method_options,
 )
@@ -145,6 +147,7 @@ def solve(
     ] = False,
     as_json: Annotated[bool, _output("--json", help="Print one JSON object per instance.")] = False,
     trace: Annotated[bool, _solver("--trace", help="Record the steps in the result.")] = False,
+    plugin: Annotated[list[str] | None, _solver(metavar="FILE", help=PLUGIN_HELP)] = None,
     prove: Annotated[
         bool, _solver("--prove", help="Exit with 3 unless the tree is proven optimal.")
     ] = False,
@@ -169,6 +172,7 @@ def solve(
     130, 143 or 129. A second Ctrl-C gives the instance at hand up at once.
     """
     _check_numbers(workers, max_edge)
+    load_plugins(plugin or [])
     if engine is not None and workers != 1:
         raise OptionError("give either --workers or --engine, which has workers of its own")
     method = "exact" if prove and method == "auto" else method

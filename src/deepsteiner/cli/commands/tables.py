@@ -43,7 +43,7 @@ def tables(
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress.")] = False,
 ) -> None:
-    """Print the paper's Tables 1 to 3 and five more, every cell beside the paper's own.
+    """Print the paper's Tables 1 to 3 and six more, every cell beside the paper's own.
 
     The numbers are stored results unless --quick.
 

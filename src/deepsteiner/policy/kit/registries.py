@@ -81,6 +81,10 @@ class Registry(Mapping[str, Any]):
             self._parts[name] = part
         return part
 
+    def __contains__(self, name: object) -> bool:
+        # Without loading it, as a mapping otherwise would.
+        return name in self._parts
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._parts)
 
@@ -137,7 +141,13 @@ OBJECTIVES = Registry(
         "distill": "deepsteiner.policy.training.distill:Distill",
     },
 )
-NETWORKS = Registry("network", {"attention": "deepsteiner.policy.network:Policy"})
+NETWORKS = Registry(
+    "network",
+    {
+        "attention": "deepsteiner.policy.network:Policy",
+        "relative": "deepsteiner.policy.relative.network:RelativePolicy",
+    },
+)
 DECODERS = Registry(
     "decoder",
     {

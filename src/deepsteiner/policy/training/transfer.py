@@ -15,6 +15,8 @@ class Transfer(NamedTuple):
     unused: list[str]
 
     def __str__(self) -> str:
+        if not self.random and not self.unused:
+            return f"loaded all {len(self.loaded)} tensors"
         return (
             f"loaded {len(self.loaded)} tensors: {_summary(self.loaded)}; "
             f"random: {_summary(self.random)}; not used: {_summary(self.unused)}"

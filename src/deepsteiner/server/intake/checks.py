@@ -13,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from ...core.errors import InputError
 from ...core.points import FloatArray, as_points
-from ...io.solution_files import FIELDS
+from ...io.solution_files import FIELDS, MORE_FIELDS
 from ...registry import MODULES
 from ..limits import Limits
 from ..options import open_options
@@ -26,8 +26,19 @@ from .systems import check_plane, check_system
 
 Body = TypeVar("Body", bound=BaseModel)
 FILE_SECONDS = 20.0
+# What lies in the plane: how many corners each has at least, and the sentence that says so.
+SHAPES = {
+    "obstacles": (3, "a polygon is a list of at least 3 corners"),
+    "existing": (2, "a line is a list of at least 2 points"),
+}
 # The fields of a solution that are lists of pairs, and those that name a coordinate system.
-PAIRS = {"terminals": number_pairs, "steiner_points": number_pairs, "edges": node_pairs}
+PAIRS = {
+    "terminals": number_pairs,
+    "steiner_points": number_pairs,
+    "bends": number_pairs,
+    "joints": number_pairs,
+    "edges": node_pairs,
+}
 SYSTEMS = {"crs": check_system, "plane_crs": check_plane}
 
 
@@ -45,13 +56,24 @@ def check_solve(data: bytes, limits: Limits) -> Order:
     if fields.get("start") is not None:
         fields["start"] = compact_solution(fields["start"], "start")
         fields["start"]["info"] = {}
-    if "obstacles" in fields:
-        fields["obstacles"] = check_obstacles(fields["obstacles"], limits.obstacle_corners)
+    corners = 0
+    for name, (least, what) in SHAPES.items():
+        if name in fields:
+            fields[name] = check_shapes(fields[name], name, least, what)
+            corners += sum(map(len, fields[name]))
+    if corners > limits.corners:
+        raise Refusal(
+            413,
+            f"too many corners: obstacles and existing lines may have at most {limits.corners} "
+            f"in all, got {corners}",
+        )
     body = _validated(SolveBody, fields)
     if body.radius is not None and body.max_edge is not None:
         raise Refusal(422, "radius and max_edge both place relays; give one of them")
+    if body.radius is not None and body.existing:
+        raise Refusal(422, "radius does not go with existing lines; leave one of them out")
     relays = {"max_edge": body.max_edge, "most_relays": limits.relays}
-    beside = {"obstacles": body.obstacles, "radius": body.radius}
+    beside = {"obstacles": body.obstacles, "existing": body.existing, "radius": body.radius}
     return _solving("solve", body, limits, start=body.start, **relays, **beside)
 
 
@@ -76,7 +98,7 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise Refusal(422, f"{name}: input should be an object, got {shown(value)}")
     solution = dict(value)
-    _refuse_unknown(solution, FIELDS, name)
+    _refuse_unknown(solution, FIELDS + MORE_FIELDS, name)
     for field, given in value.items():
         where = f"{name}.{field}"
         if field in PAIRS:
@@ -89,22 +111,17 @@ def compact_solution(value: Any, name: str) -> dict[str, Any]:
     return solution
 
 
-def check_obstacles(value: Any, most: int) -> list[FloatArray]:
-    """Return the polygons of a request as arrays of corners."""
+def check_shapes(value: Any, name: str, least: int, what: str) -> list[FloatArray]:
+    """Return the obstacles or the existing lines of a request as arrays of corners."""
     if not isinstance(value, list):
-        raise Refusal(422, f"obstacles: input should be a list of polygons, got {shown(value)}")
-    corners = sum(len(one) for one in value if isinstance(one, list))
-    if corners > most:
-        raise Refusal(
-            413, f"too many corners: obstacles may have at most {most} in all, got {corners}"
-        )
-    rings = []
+        raise Refusal(422, f"{name}: input should be a list of lists, got {shown(value)}")
+    shapes = []
     for index, one in enumerate(value):
-        where = f"obstacles[{index}]"
-        if not isinstance(one, list) or len(one) < 3:
-            raise Refusal(422, f"{where}: a polygon is a list of at least 3 corners")
-        rings.append(as_points(number_pairs(one, where), what=where))
-    return rings
+        where = f"{name}[{index}]"
+        if not isinstance(one, list) or len(one) < least:
+            raise Refusal(422, f"{where}: {what}")
+        shapes.append(as_points(number_pairs(one, where), what=where))
+    return shapes
 
 
 def check_count(count: int, most: int, word: str = "") -> None:
@@ -118,7 +135,7 @@ def _fields(data: bytes, body: type[BaseModel], most: int, word: str = "") -> di
     fields = parse_object(data)
     _refuse_unknown(fields, body.model_fields, "this request")
     for name, value in fields.items():
-        if name not in ("points", "start", "solution", "obstacles"):
+        if name not in ("points", "start", "solution", *SHAPES):
             check_plain(value, name)
     if "points" in fields:  # the schema says so where they are missing
         if isinstance(fields["points"], list):

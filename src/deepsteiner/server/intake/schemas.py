@@ -27,12 +27,15 @@ Length = Annotated[
     float | None,
     Field(gt=0, description="Relays are put on longer edges (their places come separately)."),
 ]
-
-
 Obstacles = Annotated[
     Any,
     WithJsonSchema({"type": "array", "items": {"type": "array", "items": _PAIR, "minItems": 3}}),
     Field(description="Polygons that edges must not go through: lists of corners."),
+]
+Lines = Annotated[
+    Any,
+    WithJsonSchema({"type": "array", "items": {"type": "array", "items": _PAIR, "minItems": 2}}),
+    Field(description="Lines that are there and may be joined anywhere: lists of points."),
 ]
 
 
@@ -57,6 +60,7 @@ class SolveBody(_Body):
     )
     max_edge: Length = None
     obstacles: Obstacles = []
+    existing: Lines = []
     radius: float | None = Field(
         None, gt=0, description="Place few relays, so that no hop is longer, instead of a tree."
     )

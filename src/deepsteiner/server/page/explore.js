@@ -26,6 +26,7 @@ export class Explore {
       settings: () => store.settings.options,
       takesStart: (name) => catalogue.takesStart(name),
       beside: () => this.#beside(),
+      pace: () => this.#pace,
       onResult: (result) => this.#show(result),
       onError: (message) => this.#refuse(message),
       onSkip: () => this.#stale("moving"),
@@ -45,11 +46,22 @@ export class Explore {
     this.plane.setRanges(null);
   }
 
-  /** What goes with the points: obstacles, and the radius where few relays are wanted. */
+  /** What goes with the points: what lies there, and the radius where few relays are wanted. */
   #beside() {
-    const { obstacles, settings } = this.store;
-    const asked = obstacles.length ? { obstacles: obstacles.map(({ ring }) => ring) } : {};
+    const { shapes, settings } = this.store;
+    const asked = {};
+    if (shapes.length) {
+      asked.obstacles = this.store.outlines("obstacle");
+      asked.existing = this.store.outlines("line");
+    }
     return this.#few ? { ...asked, radius: settings.maxEdge } : asked;
+  }
+
+  /** Relays, and trees among shapes, take other times than the method on the open plane. */
+  get #pace() {
+    const { shapes, settings } = this.store;
+    if (this.#few) return "relays";
+    return shapes.length ? `${settings.method} among shapes` : settings.method;
   }
 
   get #few() {
@@ -77,7 +89,7 @@ export class Explore {
       this.#blank();
       return;
     }
-    const open = !this.store.obstacles.length && !result.network;
+    const open = !result.shapes.length && !result.network;
     if (open) learn(points, solution);
     setText($("#length"), format.length(solution.length));
     showStatus($("#status"), solution.status);
@@ -107,12 +119,16 @@ export class Explore {
     $("#verdict").dataset.kind = "";
   }
 
-  /** Around obstacles, and with relays: what is proven is said, not what it saves. */
-  #verdictBeside({ solution, network }) {
-    const around = format.plural(this.store.obstacles.length, "obstacle");
+  /** Where shapes lie, and with relays: what is proven is said, not what it saves. */
+  #verdictBeside({ solution, network, shapes }) {
+    const count = (wanted, name) =>
+      format.plural(shapes.filter(({ kind }) => kind === wanted).length, name);
+    const { steiner_points: relays, bends = [], joints = [] } = solution;
     const words = network
-      ? `${format.plural(solution.steiner_points.length, "relay")}, at least ${network.bound} are needed`
-      : `${format.plural(solution.bends?.length ?? 0, "bend")} around ${around}`;
+      ? `${format.plural(relays.length, "relay")}, at least ${network.bound} are needed`
+      : solution.existing?.length
+        ? `${format.plural(joints.length, "joint")} on ${count("line", "existing line")}`
+        : `${format.plural(bends.length, "bend")} around ${count("obstacle", "obstacle")}`;
     setText($("#verdict"), words);
     $("#verdict").dataset.kind = "";
   }
@@ -188,8 +204,8 @@ export class Explore {
     if (drawn) {
       text = format.plural(solution.steiner_points.length, "relay");
     } else if (limit && solution && !this.#few) {
-      const { terminals, steiner_points: steiner, bends = [] } = solution;
-      const nodes = [...terminals, ...steiner, ...bends];
+      const { terminals, steiner_points: steiner, bends = [], joints = [] } = solution;
+      const nodes = [...terminals, ...steiner, ...bends, ...joints];
       text = format.plural(relaysOn(nodes, solution.edges, limit).relays.length, "relay");
     }
     setText($("#relay-count"), text);

@@ -1,24 +1,27 @@
 // Pointer, touch and wheel on a plane: they become edits of the store and moves of the viewport.
 
+import { Drawing } from "./drawing.js";
+
 const CLICK_SLOP = 4;
 const REACH = { mouse: 11, pen: 14, touch: 24 };
 
-/** Attach all gestures to a plane. `tools.select` makes touch drags frame points. */
+/** Attach all gestures to a plane. `tools.select` makes touch drags frame points, `tools.draw` is
+ * the kind of shape that clicks draw, or null. */
 export function attachGestures(plane, tools) {
   return new Gestures(plane, tools);
 }
 
+const reachOf = (event) => REACH[event.pointerType] ?? REACH.mouse;
+
 class Gestures {
   #pointers = new Map();
   #gesture = null;
-  /** Corners of the obstacle that is being drawn. */
-  #corners = [];
-
   constructor(plane, tools) {
     this.plane = plane;
     this.store = plane.store;
     this.viewport = plane.viewport;
     this.tools = tools;
+    this.drawing = new Drawing(plane);
     const { root } = plane;
     root.addEventListener("pointerdown", (event) => this.#down(event));
     root.addEventListener("pointermove", (event) => this.#move(event));
@@ -26,11 +29,6 @@ class Gestures {
     root.addEventListener("pointercancel", (event) => this.#cancel(event));
     root.addEventListener("pointerleave", () => plane.setHover(null));
     root.addEventListener("contextmenu", (event) => this.#context(event));
-    document.addEventListener("keydown", (event) => {
-      if (!this.#corners.length || !["Enter", "Escape"].includes(event.key)) return;
-      event.preventDefault();
-      this.#close(event.key === "Enter");
-    });
     root.addEventListener("wheel", (event) => this.#wheel(event), { passive: false });
   }
 
@@ -40,7 +38,7 @@ class Gestures {
   }
 
   #hit(event) {
-    return this.plane.hit(this.#pixel(event), REACH[event.pointerType] ?? REACH.mouse);
+    return this.plane.hit(this.#pixel(event), reachOf(event));
   }
 
   #down(event) {
@@ -65,9 +63,12 @@ class Gestures {
       this.plane.setCursor(id);
       return { ...base, kind: "drag", id };
     }
-    if (this.tools.obstacle) return { ...base, kind: "corner" };
-    const held = this.store.settings.mode === "explore" ? this.plane.obstacleAt(pixel) : null;
-    if (held && !add) return { ...base, kind: "obstacle", held };
+    if (this.tools.draw) return { ...base, kind: "corner" };
+    const held = add ? null : this.plane.shapeAt(pixel, reachOf(event));
+    if (held) {
+      this.plane.setCursor(held.id);
+      return { ...base, kind: "shape", held };
+    }
     const frames = event.pointerType !== "touch" || this.tools.select;
     return { ...base, kind: frames ? "marquee" : "pan", mayAdd: true };
   }
@@ -91,7 +92,7 @@ class Gestures {
     }
     if (gesture.kind === "drag") this.#drag(gesture, pixel);
     else if (gesture.kind === "corner") return;
-    else if (gesture.kind === "obstacle") this.#push(gesture, pixel);
+    else if (gesture.kind === "shape") this.#push(gesture, pixel);
     else if (gesture.kind === "pan") this.viewport.pan(pixel[0] - before[0], pixel[1] - before[1]);
     else this.plane.setMarquee(gesture.start, pixel);
   }
@@ -117,32 +118,10 @@ class Gestures {
     this.store.moveLive(targets);
   }
 
-  /** Move an obstacle with the pointer. */
+  /** Move a shape with the pointer. */
   #push({ held, start }, pixel) {
-    const moved = held.ring.map((corner) => {
-      const [x, y] = this.viewport.toScreen(corner);
-      return this.viewport.toWorldRounded([x + pixel[0] - start[0], y + pixel[1] - start[1]]);
-    });
-    this.store.moveObstacleLive(held.id, moved);
-  }
-
-  /** Add a corner; one near the first closes the polygon. */
-  #corner(pixel) {
-    if (this.#corners.length > 2) {
-      const [x, y] = this.viewport.toScreen(this.#corners[0]);
-      if (Math.hypot(x - pixel[0], y - pixel[1]) < REACH.pen) {
-        this.#close(true);
-        return;
-      }
-    }
-    this.#corners = [...this.#corners, this.viewport.toWorldRounded(pixel)];
-    this.plane.setDraft([...this.#corners, this.#corners[0]]);
-  }
-
-  #close(keep) {
-    if (keep && this.#corners.length > 2) this.store.addObstacle(this.#corners);
-    this.#corners = [];
-    this.plane.setDraft([]);
+    const by = [pixel[0] - start[0], pixel[1] - start[1]];
+    this.store.moveShapeLive(held.id, this.viewport.shifted(held.places, by));
   }
 
   #pinch(id, pixel) {
@@ -173,7 +152,7 @@ class Gestures {
   }
 
   #finish(gesture, pixel) {
-    if (gesture.kind === "drag" || gesture.kind === "obstacle") this.store.settle();
+    if (gesture.kind === "drag" || gesture.kind === "shape") this.store.settle();
     if (gesture.kind === "corner") this.#click(gesture, gesture.start);
     if (gesture.kind !== "marquee") return;
     const [x0, x1] = [gesture.start[0], pixel[0]].sort((a, b) => a - b);
@@ -189,7 +168,7 @@ class Gestures {
   #click(gesture, pixel) {
     const { store } = this;
     if (gesture.kind === "corner") {
-      this.#corner(pixel);
+      this.drawing.corner(this.tools.draw, pixel);
     } else if (gesture.kind === "drag") {
       const chosen = new Set(gesture.add ? store.selection : []);
       if (gesture.add && chosen.has(gesture.id)) chosen.delete(gesture.id);
@@ -208,8 +187,8 @@ class Gestures {
     const id = this.#hit(event);
     this.#abandon(); // a long press arrives while the finger is still down
     const { store } = this;
-    const held = id === null ? this.plane.obstacleAt(this.#pixel(event)) : null;
-    if (held && store.settings.mode === "explore") store.removeObstacle(held.id);
+    const held = id === null ? this.plane.shapeAt(this.#pixel(event), reachOf(event)) : null;
+    if (held) store.removeShape(held.id);
     if (id === null) return;
     store.remove(store.selection.has(id) ? store.selection : [id]);
   }

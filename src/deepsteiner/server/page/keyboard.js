@@ -8,6 +8,12 @@ const LEAP = 40; // with Shift
 
 const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
+/** What drawing is for the mouse: selected points become a shape; with Shift the last one goes. */
+const KINDS = {
+  o: { kind: "obstacle", name: "obstacle", least: 3, many: "three points" },
+  l: { kind: "line", name: "existing line", least: 2, many: "two points" },
+};
+
 const TAKES_SPACE = "button, a, input, select, textarea, summary, dialog, .cursor";
 
 const isTyping = (target) => target.matches?.("input:not([type=range]), textarea, select");
@@ -58,8 +64,7 @@ export function attachPointKeys(plane) {
     if (event.key in ARROWS) moveCursor(plane, ARROWS[event.key], event.shiftKey ? LEAP : STEP);
     else if (event.key === "n" || event.key === "p") walk(plane, event.key === "n" ? 1 : -1);
     else if (event.key === "a") addBeside(plane);
-    else if (event.key === "o") encloseSelected(plane.store);
-    else if (event.key === "O") removeLastObstacle(plane.store);
+    else if (event.key.toLowerCase() in KINDS) drawOrRemove(store, event);
     else if (event.key === " " || event.key === "Enter") toggle(store, plane.cursor);
     else if (event.key === "Delete" || event.key === "Backspace") removeAt(plane);
     else return;
@@ -75,6 +80,12 @@ export function attachPointKeys(plane) {
 function moveCursor(plane, [dx, dy], step) {
   const { store, viewport } = plane;
   if (plane.cursor === null) return;
+  const shape = store.shape(plane.cursor);
+  if (shape) {
+    store.moveShapeLive(shape.id, viewport.shifted(shape.places, [dx * step, dy * step]));
+    announce(plane.cursorLabel);
+    return;
+  }
   const ids = store.selection.has(plane.cursor) ? [...store.selection] : [plane.cursor];
   const targets = new Map();
   for (const id of ids) {
@@ -87,13 +98,11 @@ function moveCursor(plane, [dx, dy], step) {
 }
 
 function walk(plane, by) {
-  const { points } = plane.store;
-  if (!points.length) return;
-  const at = plane.store.indexOf(plane.cursor);
-  const next = points[(at + by + points.length) % points.length];
-  plane.setCursor(next.id);
-  const where = `x ${format.coordinate(next.x)}, y ${format.coordinate(next.y)}`;
-  announce(`Point ${points.indexOf(next) + 1} of ${points.length}, ${where}`);
+  const { stops } = plane;
+  if (!stops.length) return;
+  const at = stops.indexOf(plane.cursor);
+  plane.setCursor(stops[(at + by + stops.length) % stops.length]);
+  announce(plane.cursorLabel);
 }
 
 function addBeside(plane) {
@@ -104,25 +113,25 @@ function addBeside(plane) {
   announce(`Added; ${format.plural(store.points.length, "point")}`);
 }
 
-/** What drawing is for the mouse: the selected points become corners. */
-function encloseSelected(store) {
+function drawOrRemove(store, { key, shiftKey }) {
+  const { kind, name, least, many } = KINDS[key.toLowerCase()];
+  const Name = name[0].toUpperCase() + name.slice(1);
+  const last = store.shapes.findLast((one) => one.kind === kind);
   if (store.settings.mode !== "explore") {
-    announce("Obstacles are for the mode Explore");
-  } else if (store.selection.size < 3) {
-    announce("Select three points or more with Space; O then makes an obstacle of them");
+    announce(`${Name}s are for the mode Explore`);
+  } else if (shiftKey) {
+    if (last) store.removeShape(last.id);
+    announce(last ? `${Name} removed` : `There is no ${name}`);
+  } else if (store.selection.size < least) {
+    announce(`Select ${many} or more with Space; ${key.toUpperCase()} then makes an ${name} of them`);
   } else {
-    store.enclose(store.selection);
-    announce(`Obstacle added; ${format.plural(store.points.length, "point")} left`);
+    store.reshape(kind, store.selection);
+    announce(`${Name} added; ${format.plural(store.points.length, "point")} left`);
   }
 }
 
-function removeLastObstacle(store) {
-  const last = store.obstacles.at(-1);
-  if (last) store.removeObstacle(last.id);
-  announce(last ? "Obstacle removed" : "There is no obstacle");
-}
-
 function toggle(store, id) {
+  if (!store.find(id)) return; // shapes are moved and removed one by one
   const chosen = new Set(store.selection);
   if (!chosen.delete(id)) chosen.add(id);
   store.select(chosen);
@@ -132,6 +141,11 @@ function toggle(store, id) {
 function removeAt(plane) {
   const { store } = plane;
   if (plane.cursor === null) return;
+  if (store.shape(plane.cursor)) {
+    store.removeShape(plane.cursor);
+    announce("Removed");
+    return;
+  }
   const at = store.indexOf(plane.cursor);
   store.remove(store.selection.size ? store.selection : [plane.cursor]);
   const next = store.points[Math.min(at, store.points.length - 1)];

@@ -14,16 +14,17 @@ const QUICK = 0.25;
 // Up to here a method is done before it could make use of the tree before.
 const START_ABOVE = 20;
 
-/** What each method took last: decides whether it can follow a drag. */
+/** What requests of each name took last: decides whether they can follow a drag. */
 const pace = new Map();
 
-const expected = (method, n) => {
-  const last = pace.get(method);
+const expected = (name, n) => {
+  const last = pace.get(name);
   return last && n <= 2 * last.n ? last.seconds : null;
 };
 
 /**
- * Follows the store. `options` holds: `method()` and `settings()` (what to ask), `onResult`,
+ * Follows the store. `options` holds: `method()` and `settings()` (what to ask), `beside()` (what
+ * goes with the points) and `pace()` (requests of one name take about as long), `onResult`,
  * `onError`, `onSkip` (too slow to follow), `onWait` (it takes a while), `strip` (progress) and
  * `takesStart(method)`.
  */
@@ -54,9 +55,8 @@ export class LiveSolver {
 
   /** The points or the method changed. */
   request(live) {
-    const method = this.options.method();
     const n = this.store.points.length;
-    if (live && !this.#canFollow(method, n)) {
+    if (live && !this.#canFollow(n)) {
       this.options.onSkip?.();
       return;
     }
@@ -66,8 +66,13 @@ export class LiveSolver {
     if (!this.#busy) this.#loop();
   }
 
-  #canFollow(method, n) {
-    const guess = expected(method, n) ?? (n > TRY_LIVE ? Infinity : 0);
+  /** Where the times of such requests are kept. */
+  get #pace() {
+    return this.options.pace?.() ?? this.options.method();
+  }
+
+  #canFollow(n) {
+    const guess = expected(this.#pace, n) ?? (n > TRY_LIVE ? Infinity : 0);
     if (guess <= LIVE_LIMIT) return true;
     const now = performance.now();
     if (guess > HOPELESS || this.#busy || now < this.#nextTry) return false;
@@ -90,9 +95,9 @@ export class LiveSolver {
   }
 
   async #solveOnce(live) {
-    const { points, obstacles } = this.store;
+    const { points, shapes } = this.store;
     const method = this.options.method();
-    const asked = { points, obstacles, ids: points.map(({ id }) => id), method, live };
+    const asked = { points, shapes, ids: points.map(({ id }) => id), method, live };
     if (!points.length) {
       this.options.onResult({ ...asked, solution: null });
       return;
@@ -105,11 +110,12 @@ export class LiveSolver {
       ...this.options.beside?.(),
     };
     const began = performance.now();
-    const guess = expected(method, points.length);
+    const name = this.#pace;
+    const guess = expected(name, points.length);
     const quick = live || (guess !== null && guess < QUICK);
     const answer = await (quick ? this.#ask(job) : this.#follow(job));
     const seconds = (performance.now() - began) / 1000;
-    pace.set(method, { n: points.length, seconds });
+    pace.set(name, { n: points.length, seconds });
     if (!this.active) return;
     const { solution, mst_length: mstLength, network = null } = answer;
     this.#last = { ...asked, seconds, solution, mstLength, network };
@@ -128,7 +134,7 @@ export class LiveSolver {
     const { strip } = this.options;
     let ticket = null;
     const stream = api.solveStream(job, (report) => ticket.report(report));
-    ticket = strip.begin(job.method, stream.cancel);
+    ticket = strip.begin(job.radius ? "relays" : job.method, stream.cancel);
     const timer = setTimeout(() => this.options.onWait?.(), PATIENCE_MS);
     this.#hangUp = stream.abort;
     try {
@@ -143,7 +149,7 @@ export class LiveSolver {
   /** The tree before, where it has the same points (moved or not) and the method can use it. */
   #startFor(method, points) {
     const { ids = [], solution, network } = this.#last ?? {};
-    if (network || solution?.bends?.length) return null;
+    if (network || solution?.bends?.length || solution?.joints?.length) return null;
     if (points.length <= START_ABOVE || !this.options.takesStart(method)) return null;
     const same = ids.length === points.length && points.every(({ id }, i) => id === ids[i]);
     return same ? { ...solution, info: {} } : null;
@@ -153,6 +159,7 @@ export class LiveSolver {
 /** The tree of a result as planes draw it. */
 export function treeOf(result) {
   if (!result?.solution) return null;
-  const { steiner_points: steiner, edges, bends = [] } = result.solution;
-  return { ids: result.ids, steiner: [...steiner, ...bends], edges };
+  const { steiner_points: steiner, edges, bends = [], joints = [] } = result.solution;
+  const proper = steiner.length;
+  return { ids: result.ids, steiner: [...steiner, ...bends, ...joints], edges, proper };
 }

@@ -27,9 +27,15 @@ const FIXED_SIZES = { D1: 10, D2: 20, D3: 10 };
 
 const store = new Store();
 const viewport = new Viewport();
-const tools = { select: false, space: false, obstacle: false };
+const tools = { select: false, space: false, draw: null };
+const DRAWN = {
+  obstacle: "Click the corners of an obstacle, then the first one, or Enter",
+  line: "Click along an existing line, then its end again, or Enter",
+};
 const planes = ["#plane-a", "#plane-b"].map((name) => new Plane($(name), store, viewport));
-const fit = () => viewport.fit(store.coordinates);
+const fit = () =>
+  viewport.fit([...store.coordinates, ...store.shapes.flatMap(({ places }) => places)]);
+const gestures = [];
 let modes = {};
 let current = null;
 // Answers may come out of order: only that to the last question counts.
@@ -75,7 +81,7 @@ function attachView() {
     viewport.resize(entry.contentRect.width, entry.contentRect.height);
   }).observe($("#plane-a"));
   for (const plane of planes) {
-    attachGestures(plane, tools);
+    gestures.push(attachGestures(plane, tools));
     attachPointKeys(plane);
   }
   attachShortcuts(store, viewport, tools, fit);
@@ -86,16 +92,25 @@ function attachView() {
     tools.select = !tools.select;
     currentTarget.setAttribute("aria-pressed", tools.select);
   });
-  $("#tool-obstacle").addEventListener("click", ({ currentTarget }) => {
-    tools.obstacle = !tools.obstacle;
-    currentTarget.setAttribute("aria-pressed", tools.obstacle);
-    if (tools.obstacle) announce("Click the corners of an obstacle, then the first one, or Enter");
-  });
+  for (const kind of Object.keys(DRAWN)) {
+    $(`#tool-${kind}`).addEventListener("click", () => draw(tools.draw === kind ? null : kind));
+  }
   $("#undo").addEventListener("click", () => store.undo());
   $("#redo").addEventListener("click", () => store.redo());
   $("#delete").addEventListener("click", () => store.remove(store.selection));
   store.addEventListener("points", ({ detail }) => onPoints(detail.live));
   store.addEventListener("selection", onSelection);
+}
+
+/** Clicks now draw shapes of this kind, or (null) points again; what was begun is ended. */
+function draw(kind) {
+  for (const { drawing } of gestures) drawing.end(true);
+  tools.draw = kind;
+  for (const one of Object.keys(DRAWN)) $(`#tool-${one}`).setAttribute("aria-pressed", one === kind);
+  const hint = $("#draw-hint");
+  hint.hidden = kind === null;
+  setText(hint, kind ? `${DRAWN[kind]}.` : "");
+  if (kind) announce(DRAWN[kind]);
 }
 
 function attachControls(catalogue) {
@@ -156,6 +171,7 @@ function walkTabs(event) {
 
 function switchMode(name) {
   current?.leave();
+  if (tools.draw) draw(null);
   store.set({ mode: name });
   document.body.dataset.mode = name;
   for (const tab of $$("[role=tab]")) {
@@ -171,14 +187,15 @@ function switchMode(name) {
 }
 
 async function openFragment(catalogue) {
-  const { mode, method, other, options, sample, points, obstacles } = fromFragment(location.hash);
+  const { mode, method, other, options, sample, points, shapes } = fromFragment(location.hash);
   const settings = { ...store.settings };
   if (catalogue.has(method)) Object.assign(settings, { method, options });
   if (catalogue.has(other)) settings.other = other;
   store.set(settings);
   if (points) replacePoints(points);
   else await loadSample(sample ?? OPENING);
-  for (const ring of obstacles ?? []) store.addObstacle(ring);
+  for (const [kind, places] of shapes) store.addShape(kind, places);
+  if (shapes.length) fit();
   store.forgetHistory();
   showMethods(catalogue);
   switchMode(mode in modes ? mode : "explore");

@@ -12,7 +12,8 @@ const GLIDE_MS = 55;
  * A drawn tree. Terminals are known by id and always stand where the document has them; Steiner
  * points stand at `shown` and move towards `tree.steiner`.
  *
- * A tree is {ids, steiner, edges}: edges over terminals 0..ids.length-1, then Steiner points.
+ * A tree is {ids, steiner, edges, proper}: edges over terminals 0..ids.length-1, then Steiner points,
+ * of which the first `proper` are such and the others bends at obstacles and joints on lines.
  */
 export class MovingTree {
   tree = null;
@@ -44,6 +45,12 @@ export class MovingTree {
     });
     if (!moving) this.shown = this.tree.steiner;
     return moving;
+  }
+
+  /** Where Steiner points stand, and bends and joints. */
+  get kinds() {
+    const count = this.tree?.proper ?? this.shown.length;
+    return { steiner: this.shown.slice(0, count), turns: this.shown.slice(count) };
   }
 
   /** Edges as pairs of positions; an edge whose terminal was removed is left out. */

@@ -4,12 +4,14 @@
 
 import { put, setText, svg } from "./dom.js";
 import * as format from "./format.js";
-import { boundingBox, convexHull, isInside, relaysOnSegments, roundStep } from "./geometry.js";
+import {
+  boundingBox, convexHull, distance, isInside, nearestOnSegment, relaysOnSegments, roundStep,
+} from "./geometry.js";
 import { MovingTree } from "./motion.js";
 
 const LAYERS = [
-  "grid", "ranges", "obstacles", "draft", "under", "ghost", "tree", "over", "relays",
-  "steiner-rim", "steiner", "terminal-rim", "terminal", "chosen", "hover",
+  "grid", "ranges", "obstacles", "lines-rim", "lines", "draft", "under", "ghost", "tree", "over",
+  "relays", "turns", "steiner-rim", "steiner", "terminal-rim", "terminal", "chosen", "hover",
 ];
 
 export class Plane {
@@ -66,16 +68,28 @@ export class Plane {
     this.redraw();
   }
 
-  /** Corners of an obstacle that is being drawn. */
-  setDraft(corners) {
-    this.#draft = corners;
+  /** Places of a shape that is being drawn. */
+  setDraft(places) {
+    this.#draft = places;
     this.redraw();
   }
 
-  /** The obstacle at a pixel, the last drawn first, or null. */
-  obstacleAt(pixel) {
-    const place = this.viewport.toWorld(pixel);
-    return this.store.obstacles.findLast(({ ring }) => isInside(place, ring)) ?? null;
+  /** The line within `reach` of a pixel or the obstacle around it, the last drawn first, or null. */
+  shapeAt(pixel, reach) {
+    const here = this.viewport.toWorld(pixel);
+    const onto = ({ kind, places }) =>
+      kind === "obstacle"
+        ? isInside(here, places)
+        : places.slice(1).some((end, i) => {
+            const foot = nearestOnSegment(here, places[i], end);
+            return distance(foot, here) * this.viewport.scale < reach;
+          });
+    return this.#shapes.findLast(onto) ?? null;
+  }
+
+  /** The shapes on the screen: only one mode knows of them. */
+  get #shapes() {
+    return this.store.settings.mode === "explore" ? this.store.shapes : [];
   }
 
   setMarks({ under = [], over = [], ghost = [] } = {}) {
@@ -92,9 +106,15 @@ export class Plane {
     return this.#cursor;
   }
 
-  /** Where the keyboard is: its point, or the middle of an empty plane. */
+  /** Where the keyboard is: its point or the first place of its shape, or the middle of the plane. */
   get cursorPlace() {
-    return this.place(this.#cursor) ?? this.viewport.centre;
+    const shape = this.store.shape(this.#cursor);
+    return this.place(this.#cursor) ?? shape?.places[0] ?? this.viewport.centre;
+  }
+
+  /** Ids of all that the keyboard can reach, in turn. */
+  get stops() {
+    return [...this.store.points, ...this.#shapes].map(({ id }) => id);
   }
 
   setCursor(id) {
@@ -135,7 +155,7 @@ export class Plane {
   #pointsChanged() {
     this.#places = new Map(this.store.points.map(({ id, x, y }) => [id, [x, y]]));
     this.#box = boundingBox([...this.#places.values()]);
-    if (!this.#places.has(this.#cursor)) this.#cursor = this.store.points[0]?.id ?? null;
+    if (!this.stops.includes(this.#cursor)) this.#cursor = this.stops[0] ?? null;
     if (!this.#places.has(this.#hovered)) this.#hovered = null;
     // Other points altogether (a sample, a file): nothing of the tree before belongs to them.
     if (!this.moving.tree?.ids.some(this.place)) this.moving.set(null, this.place);
@@ -155,7 +175,7 @@ export class Plane {
     const size = this.#dotSize();
     const { layers } = this;
     this.#drawGrid();
-    this.#drawObstacles();
+    this.#drawShapes();
     this.#drawMarks(layers.under, this.#under);
     this.#drawMarks(layers.over, this.#over);
     put(layers.ghost, "d", this.#lines(this.#ghost));
@@ -166,8 +186,10 @@ export class Plane {
     this.#dots("relays", relays, 1.2 * size);
     // A rim of the background sets dots off from edges, where there is room for one.
     const rim = Math.min(3, 0.55 * size);
-    this.#dots("steiner-rim", this.moving.shown, 1.35 * size + 0.7 * rim);
-    this.#dots("steiner", this.moving.shown, 1.35 * size);
+    const { steiner, turns } = this.moving.kinds;
+    this.#dots("turns", turns, size);
+    this.#dots("steiner-rim", steiner, 1.35 * size + 0.7 * rim);
+    this.#dots("steiner", steiner, 1.35 * size);
     const all = [...this.#places.values()];
     const chosen = [...this.store.selection].map(this.place).filter(Boolean);
     this.#dots("terminal-rim", all, 2 * size + rim);
@@ -210,10 +232,14 @@ export class Plane {
     return path;
   }
 
-  #drawObstacles() {
-    const explored = this.store.settings.mode === "explore";
-    const outlines = explored ? this.store.obstacles.map(({ ring }) => ring) : [];
-    put(this.layers.obstacles, "d", outlines.map((ring) => `${this.#chain(ring)}Z`).join(""));
+  #drawShapes() {
+    const path = (wanted, end) =>
+      this.#shapes
+        .filter(({ kind }) => kind === wanted)
+        .map(({ places }) => this.#chain(places) + end)
+        .join("");
+    put(this.layers.obstacles, "d", path("obstacle", "Z"));
+    for (const name of ["lines-rim", "lines"]) put(this.layers[name], "d", path("line", ""));
     put(this.layers.draft, "d", this.#draft.length ? this.#chain(this.#draft) : "");
     const { relays = [], radius = 0 } = this.#ranges ?? {};
     const r = (radius * this.viewport.scale).toFixed(1);
@@ -280,10 +306,20 @@ export class Plane {
     const [x, y] = this.viewport.toScreen(at);
     put(this.ring, "cx", x.toFixed(1));
     put(this.ring, "cy", y.toFixed(1));
-    const label = this.store.points.length
-      ? `Point ${this.store.indexOf(this.#cursor) + 1} of ${this.store.points.length}, ` +
-        `x ${format.coordinate(at[0])}, y ${format.coordinate(at[1])}`
-      : "No points yet; press A to add one";
-    put(this.ring, "aria-label", label);
+    put(this.ring, "aria-label", this.cursorLabel);
+  }
+
+  /** What the keyboard is at, in words. */
+  get cursorLabel() {
+    const { points, shapes } = this.store;
+    const shape = this.store.shape(this.#cursor);
+    const [x, y] = this.cursorPlace.map(format.coordinate);
+    if (shape) {
+      const alike = shapes.filter(({ kind }) => kind === shape.kind);
+      const name = shape.kind === "obstacle" ? "Obstacle" : "Existing line";
+      return `${name} ${alike.indexOf(shape) + 1} of ${alike.length}, from x ${x}, y ${y}`;
+    }
+    if (!points.length) return "No points yet; press A to add one";
+    return `Point ${this.store.indexOf(this.#cursor) + 1} of ${points.length}, x ${x}, y ${y}`;
   }
 }

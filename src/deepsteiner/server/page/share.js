@@ -4,8 +4,14 @@
 // Browsers take longer addresses than this, but mail programs and chats cut them.
 const MOST_POINTS = 1000;
 
+// What each kind of shape is called there, and how many places it has at least.
+const SHAPES = {
+  obstacle: { word: "obstacles", least: 3 },
+  line: { word: "lines", least: 2 },
+};
+
 /** The fragment of the document, without "#"; null where there are too many points. */
-export function toFragment({ points, obstacles, origin, settings }) {
+export function toFragment({ points, shapes, origin, settings }) {
   const parts = [`mode=${settings.mode}`, `method=${settings.method}`];
   if (settings.mode === "compare") parts.push(`other=${settings.other}`);
   const options = new URLSearchParams(settings.options).toString();
@@ -13,7 +19,10 @@ export function toFragment({ points, obstacles, origin, settings }) {
   if (origin) parts.push(`sample=${origin.name},${origin.n},${origin.seed}`);
   else if (points.length > MOST_POINTS) return null;
   else parts.push(`points=${points.map(({ x, y }) => `${x},${y}`).join(";")}`);
-  if (obstacles.length) parts.push(`obstacles=${obstacles.map(({ ring }) => pairsText(ring)).join("_")}`);
+  for (const [kind, { word }] of Object.entries(SHAPES)) {
+    const texts = shapes.filter((one) => one.kind === kind).map(({ places }) => pairsText(places));
+    if (texts.length) parts.push(`${word}=${texts.join("_")}`);
+  }
   return parts.join("&");
 }
 
@@ -26,7 +35,7 @@ function readPairs(text) {
   return sound ? places : null;
 }
 
-/** What a fragment says: {mode?, method?, points?, obstacles?, ...}, less any nonsense. */
+/** What a fragment says: {mode?, method?, points?, shapes, ...}, less any nonsense. */
 export function fromFragment(text) {
   const given = new URLSearchParams(text.replace(/^#/, ""));
   const result = { options: readOptions(given.get("options") ?? "") };
@@ -39,8 +48,11 @@ export function fromFragment(text) {
     const points = readPairs(given.get("points"));
     if (points) result.points = points;
   }
-  const rings = (given.get("obstacles") ?? "").split("_").filter(Boolean).map(readPairs);
-  if (rings.length && rings.every((ring) => ring?.length > 2)) result.obstacles = rings;
+  result.shapes = Object.entries(SHAPES).flatMap(([kind, { word, least }]) => {
+    const read = (given.get(word) ?? "").split("_").filter(Boolean).map(readPairs);
+    const sound = read.every((places) => places?.length >= least);
+    return sound ? read.map((places) => [kind, places]) : [];
+  });
   return result;
 }
 

@@ -10,14 +10,14 @@ const HISTORY_LIMIT = 200;
 export class Store extends EventTarget {
   points = [];
   selection = new Set();
-  /** Polygons that edges go around: {id, ring}, ring a list of corners [x, y]. */
-  obstacles = [];
+  /** What lies in the plane: {id, kind, places}; kind is "obstacle" (a polygon) or "line". */
+  shapes = [];
   /** Where the points came from: {name, n, seed} of a sample, or null once they were edited. */
   origin = null;
   settings = { mode: "explore", method: "exact", other: "greedy", options: {}, maxEdge: null };
 
   #committed = [];
-  #committedObstacles = [];
+  #committedShapes = [];
   #undo = [];
   #redo = [];
   #nextId = 1;
@@ -39,6 +39,15 @@ export class Store extends EventTarget {
     return this.points.find((point) => point.id === id);
   }
 
+  shape(id) {
+    return this.shapes.find((one) => one.id === id);
+  }
+
+  /** The places [[x, y], ...] of all shapes of a kind. */
+  outlines(kind) {
+    return this.shapes.filter((one) => one.kind === kind).map(({ places }) => places);
+  }
+
   indexOf(id) {
     return this.points.findIndex((point) => point.id === id);
   }
@@ -47,7 +56,7 @@ export class Store extends EventTarget {
   replace(coordinates, origin = null) {
     this.selection = new Set();
     this.points = coordinates.map(([x, y]) => ({ id: this.#nextId++, x, y }));
-    this.obstacles = [];
+    this.shapes = [];
     this.settle(origin);
     this.#fire("selection");
   }
@@ -67,30 +76,30 @@ export class Store extends EventTarget {
     this.#fire("selection");
   }
 
-  addObstacle(ring) {
-    this.obstacles = [...this.obstacles, { id: this.#nextId++, ring }];
+  addShape(kind, places) {
+    this.shapes = [...this.shapes, { id: this.#nextId++, kind, places }];
     this.settle();
   }
 
-  removeObstacle(gone) {
-    this.obstacles = this.obstacles.filter(({ id }) => id !== gone);
+  removeShape(gone) {
+    this.shapes = this.shapes.filter(({ id }) => id !== gone);
     this.settle();
   }
 
-  /** Turn points into the corners of an obstacle, in one step of the history. */
-  enclose(ids) {
+  /** Turn points, in the order of `ids`, into a shape, in one step of the history. */
+  reshape(kind, ids) {
     const gone = new Set(ids);
-    const corners = this.points.filter(({ id }) => gone.has(id)).map(({ x, y }) => [x, y]);
+    const taken = [...gone].map((id) => this.find(id)).map(({ x, y }) => [x, y]);
+    const places = kind === "obstacle" ? aroundCentre(taken) : taken;
     this.points = this.points.filter(({ id }) => !gone.has(id));
-    this.obstacles = [...this.obstacles, { id: this.#nextId++, ring: aroundCentre(corners) }];
     this.selection = new Set();
-    this.settle();
+    this.addShape(kind, places);
     this.#fire("selection");
   }
 
-  /** Put an obstacle elsewhere for now. A gesture ends with `settle`. */
-  moveObstacleLive(id, ring) {
-    this.obstacles = this.obstacles.map((one) => (one.id === id ? { id, ring } : one));
+  /** Put a shape elsewhere for now. A gesture ends with `settle`. */
+  moveShapeLive(id, places) {
+    this.shapes = this.shapes.map((one) => (one.id === id ? { ...one, places } : one));
     this.#fire("points", { live: true });
   }
 
@@ -105,12 +114,12 @@ export class Store extends EventTarget {
 
   /** End an edit: it becomes one step of the history. */
   settle(origin = null) {
-    if (this.points !== this.#committed || this.obstacles !== this.#committedObstacles) {
+    if (this.points !== this.#committed || this.shapes !== this.#committedShapes) {
       this.#undo.push(this.#entry());
       if (this.#undo.length > HISTORY_LIMIT) this.#undo.shift();
       this.#redo = [];
       this.#committed = this.points;
-      this.#committedObstacles = this.obstacles;
+      this.#committedShapes = this.shapes;
       this.origin = origin;
     }
     this.#fire("points", { live: false });
@@ -132,8 +141,7 @@ export class Store extends EventTarget {
   }
 
   #entry() {
-    const [points, obstacles] = [this.#committed, this.#committedObstacles];
-    return { points, obstacles, origin: this.origin };
+    return { points: this.#committed, shapes: this.#committedShapes, origin: this.origin };
   }
 
   #travel(from, to) {
@@ -141,7 +149,7 @@ export class Store extends EventTarget {
     const entry = from.pop();
     to.push(this.#entry());
     this.points = this.#committed = entry.points;
-    this.obstacles = this.#committedObstacles = entry.obstacles;
+    this.shapes = this.#committedShapes = entry.shapes;
     this.origin = entry.origin;
     const left = new Set(this.points.map(({ id }) => id));
     this.selection = new Set([...this.selection].filter((id) => left.has(id)));

@@ -36,6 +36,14 @@ export class Viewport extends EventTarget {
     return this.toWorld(pixel).map(round);
   }
 
+  /** Places moved by so many pixels. */
+  shifted(places, [dx, dy]) {
+    return places.map((place) => {
+      const [x, y] = this.toScreen(place);
+      return this.toWorldRounded([x + dx, y + dy]);
+    });
+  }
+
   resize(width, height) {
     if (width < 1 || height < 1 || (width === this.width && height === this.height)) return;
     this.width = width;

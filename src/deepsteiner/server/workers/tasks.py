@@ -45,11 +45,13 @@ def solve_task(
     max_edge: float | None,
     most_relays: int,
     obstacles: list[FloatArray],
+    existing: list[FloatArray],
     radius: float | None,
 ) -> bytes:
     """Solve; return the solution, the spanning tree's length and the relays asked for."""
-    if obstacles:
-        call["obstacles"] = obstacles
+    beside = {"obstacles": obstacles, "existing": existing}
+    call |= {name: shapes for name, shapes in beside.items() if shapes}
+    if obstacles or existing:
         start = None
     if radius is not None:
         return _relays_task(channel, call, most_seconds, radius, most_relays)
@@ -98,7 +100,8 @@ def fitted_start(data: Any, method: str, points: FloatArray) -> tuple[Solution |
     if len(points) <= KERNEL_SIZES.get(method, 0):
         return None, "not needed"
     start = Solution.from_dict(data)
-    if start.terminals.shape != points.shape:
+    alone = not (len(start.bends) or len(start.joints) or start.regions)
+    if not alone or start.terminals.shape != points.shape:
         return None, "does not fit"
     if np.array_equal(start.terminals, points):
         return start, "used"

@@ -48,13 +48,14 @@ TRYING = 0.05
 
 @dataclass
 class Proof:
-    """The rounds of a proof: obstacles in play, the best tree, the best bound."""
+    """The rounds of a proof: obstacles in play, the best tree, the best bound, the last list."""
 
     run: Run
     best: Best
     bound: float = 0.0
     active: set[int] = field(default_factory=set)
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    listed: list[tuple[Landscape, CornerTrees]] = field(default_factory=list)
 
     def go(self) -> Tree:
         """Prove the best tree, or find a shorter one; stop where a limit says so."""
@@ -164,6 +165,7 @@ class Proof:
         from ...fst.select.optional.turn_kernels import Turns
 
         trees = generate(ground, seen, self._go_on)
+        self.listed = [(ground, trees)]
         if not trees.complete:
             return None
         size, n = len(ground.places), len(self.run.points)
@@ -214,8 +216,8 @@ class Useful:
 
     @classmethod
     def of(cls, run: Run, corners: FloatArray) -> Useful:
-        """Solve on the bare plane with every corner, where one call does it."""
-        if len(run.points) + 1 > BARE or not len(corners):
+        """Solve on the bare plane with every corner, where one call does it and they are many."""
+        if len(run.points) + 1 > BARE or len(corners) <= len(run.points):
             return cls(np.zeros(len(corners)))
         return cls(_bare_bounds(run, corners[:, None]))
 

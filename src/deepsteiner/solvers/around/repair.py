@@ -89,7 +89,7 @@ def solve_local(run: Run, options: Any) -> Tree:
     spanning = _spanning(run)
     best = repaired(run, options, spanning)
     _record(run, "repaired", best.length)
-    best = with_better_windows(run, best, options.effort)
+    best = with_better_windows(run, best, options.effort, spanning)
     _record(run, "windows", best.length)
     run.monitor.report("done", 1, 1, best.length)
     saving = max(0.0, 1.0 - best.length / spanning.length)

@@ -3,7 +3,8 @@
 A window is a connected piece of the tree, grown around a bend or a place close to an obstacle. What
 it joins, its terminals and the nodes where the rest of the tree hangs on it, is joined anew by the
 shortest tree around the obstacles; the piece is replaced where that is shorter. So the tree stays
-valid and only gets shorter.
+valid and only gets shorter. Where points are few enough, all that windows list is kept, and the
+best tree of all that is taken (`pool`).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from ...core.points import FloatArray
 from ...core.trees import tree_length
 from ...run.method import Run
 from ...run.monitor import Monitor, Progress
+from .pool import MOST_POINTS, Pool
 from .proof import Proof
 from .repair import Best, plane_of, straightened, with_other_corners
 
@@ -27,43 +29,71 @@ GAIN = 1e-10
 
 @dataclass(frozen=True)
 class Effort:
-    """How many nodes a window joins, how often all are tried, how many, and the work on each."""
+    """The work on windows: how many nodes one joins, passes over all, how many, steps in each.
+
+    `wide` windows follow, which hardly overlap: a pass of them.
+    """
 
     joined: int
     passes: int
     most: int
     steps: int
+    wide: Effort | None = None
 
 
 EFFORTS: dict[EffortName, Effort] = {
-    "fast": Effort(7, 1, 60, 200),
-    "default": Effort(10, 3, 400, 1000),
-    "best": Effort(14, 6, 2000, 5000),
+    "fast": Effort(7, 1, 60, 200, Effort(16, 1, 6, 600)),
+    "default": Effort(10, 2, 400, 1000, Effort(60, 1, 6, 8000)),
+    "best": Effort(14, 6, 2000, 5000, Effort(100, 2, 12, 20_000)),
 }
 
 
-def with_better_windows(run: Run, best: Best, effort: EffortName) -> Best:
-    """Return a tree whose windows around bends were replaced by shortest trees."""
+def with_better_windows(
+    run: Run, best: Best, effort: EffortName, other: Best | None = None
+) -> Best:
+    """Return a tree whose windows around bends were replaced by shortest trees.
+
+    What the windows of another tree list goes into the choice, too.
+    """
     how = EFFORTS[effort]
-    tree = Woven.of(run, best)
-    tried = 0
+    if len(run.points) > MOST_POINTS:
+        return _improved(run, best, how, None)
+    pool = Pool(run)
+    pool.add_bare()
+    if other is not None:
+        pool.add_tree(other)
+    best = pool.best(_improved(run, best, how, pool))
+    return pool.best(_improved(run, best, how.wide, pool)) if how.wide else best
+
+
+def _improved(run: Run, best: Best, how: Effort, pool: Pool | None) -> Best:
+    """Improve windows until none can be; what they list goes to the pool, and the tree."""
+    tree = Woven.of(run, best, pool)
+    tried, apart = 0, how.wide is None
     seen: set[tuple[tuple[float, float], ...]] = set()
     for _ in range(how.passes):
         improved = False
+        covered: set[int] = set()
         for place in tree.centres():
             if tried >= how.most or not run.monitor.report("windows", tried, how.most, best.length):
-                return tree.best()
+                improved = False
+                break
+            if apart and place in covered:
+                continue
             inside, edges = tree.window(place, how.joined)
+            covered.update(v for edge in edges for v in edge)
             joins = tuple(sorted(tree.place(v) for v in inside))
             if len(inside) < 2 or joins in seen:
                 continue
             seen.add(joins)
             tried += 1
             improved |= tree.improve(inside, edges, how.steps)
-        found = tree.best()
+        best = tree.best()
         if not improved:
-            return found
-        best, tree = found, Woven.of(run, found)
+            break
+        tree = Woven.of(run, best, pool)
+    if pool is not None:
+        pool.add_tree(best)
     return best
 
 
@@ -72,12 +102,13 @@ class Woven:
     """A tree whose pieces are replaced: places of nodes, and the neighbours of each."""
 
     run: Run
+    pool: Pool | None
     places: list[tuple[float, float]]
     beside: list[set[int]]
     bends: set[int] = field(default_factory=set)
 
     @classmethod
-    def of(cls, run: Run, best: Best) -> Woven:
+    def of(cls, run: Run, best: Best, pool: Pool | None = None) -> Woven:
         """Return a tree ready to be changed."""
         nodes = np.concatenate((run.points, best.steiner, best.bends))
         beside: list[set[int]] = [set() for _ in nodes]
@@ -86,7 +117,7 @@ class Woven:
             beside[b].add(a)
         first = len(run.points) + len(best.steiner)
         places = [(float(x), float(y)) for x, y in nodes]
-        return cls(run, places, beside, set(range(first, len(nodes))))
+        return cls(run, pool, places, beside, set(range(first, len(nodes))))
 
     def place(self, node: int) -> tuple[float, float]:
         """Return where a node is."""
@@ -128,7 +159,10 @@ class Woven:
         """Replace a window by the shortest tree of what it joins; whether that is shorter."""
         places = np.array([self.places[v] for v in joins])
         known = self._piece(joins, edges, places)
-        tree = Proof(self._part(places, steps), known).go()
+        proof = Proof(self._part(places, steps), known)
+        tree = proof.go()
+        if self.pool is not None:
+            self.pool.add_window(proof.listed)
         if not tree.optimal:  # the proof was cut short; corners may still help
             length = tree_length(np.concatenate((places, tree.steiner, tree.bends)), tree.edges)
             found = Best(tree.steiner, tree.bends, tree.edges, length)

@@ -1,0 +1,1 @@
+"""A policy network that sees distances instead of coordinates."""

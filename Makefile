@@ -6,15 +6,17 @@ BIN := $(VENV)/bin
 # Hundreds of processes are started: each would byte-compile numpy, numba and the rest once more.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test test-all kernels lint format docs docs-pages docs-examples site wheel dist check-release lint-workflows bench-quick clean neural-model
+.PHONY: demo test test-all suite kernels lint format docs docs-pages docs-examples site wheel dist check-release lint-workflows bench-quick clean neural-model
 
 demo: $(VENV)/.demo
 	$(BIN)/deepsteiner demo
 
 test: $(VENV)/.installed $(VENV)/.browser
 	$(MAKE) --no-print-directory --jobs=2 lint kernels
+	$(MAKE) --no-print-directory --jobs=2 suite site
+
+suite: $(VENV)/.installed $(VENV)/.browser
 	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
-	$(MAKE) --no-print-directory site
 
 # And what is too heavy for every change.
 test-all: test $(VENV)/.research docs lint-workflows

@@ -17,7 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 KERNELS = "DEEPSTEINER_KERNELS"
 MODELS = Path("src", "deepsteiner", "models")
-SMALL_MODELS = {"neural"}  # which pyproject.toml leaves in every wheel
+SMALL_MODELS = {"neural"}  # which are in every wheel
 MODELS_PACKAGE = "deepsteiner-models>=0.1; extra == 'learn'"
 
 
@@ -31,10 +31,10 @@ class Contents(BuildHookInterface):  # type: ignore[type-arg,misc]
         root = Path(self.root)
         kernels = os.environ.get(KERNELS)
         added = build_data["force_include"]
+        for path in sorted((root / MODELS).iterdir()):
+            if path.is_dir() and (not kernels or path.name in SMALL_MODELS):
+                added[str(path)] = f"deepsteiner/models/{path.name}"
         if not kernels:
-            for path in sorted((root / MODELS).iterdir()):
-                if path.is_dir() and path.name not in SMALL_MODELS:
-                    added[str(path)] = f"deepsteiner/models/{path.name}"
             return
         for path in sorted(Path(kernels).glob("*.kernels")):
             added[str(path)] = f"deepsteiner/prebuilt/{path.name}"

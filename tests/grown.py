@@ -79,7 +79,7 @@ class Grown:
 
     def copied(self) -> Forest:
         """Return a forest to write into."""
-        return Forest(self.branch.copy(), self.members.copy(), self.forest.views)
+        return Forest(self.branch.copy(), self.members.copy())
 
     @cached_property
     def bottleneck(self) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -88,6 +89,32 @@ def test_a_short_compilation_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     with Watch():
         progress.tell(progress.Compiling("deepsteiner.some_kernels.thing", 2))
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_python_is_told_where_somebody_watches(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    stderr = io.StringIO()
+    monkeypatch.setattr(stderr, "isatty", lambda: is_terminal)
+    monkeypatch.setattr(sys, "stderr", stderr)
+    monkeypatch.delitem(sys.modules, "ipykernel", raising=False)
+    compiling = progress.Compiling("deepsteiner.some_kernels.thing", 100)
+    for done in (0, 99, 100):
+        compiling.done, compiling.finished = done, done == 100
+        progress.tell(compiling)
+    said = stderr.getvalue().split("\r")
+    if not is_terminal:
+        assert said == [""]
+        return
+    assert said[1] == "compiling thing, once: 0 of 100 functions, about 16 s left"
+    assert said[2].startswith("compiling thing, once: 99 of 100 functions, about ")
+    assert said[3].isspace()  # the line is taken away
+    assert len(said[3]) >= len(said[2].rstrip())
+    with Watch(quiet=True):
+        progress.tell(progress.Compiling("deepsteiner.some_kernels.late", 100))
+    progress.tell(progress.Compiling("deepsteiner.some_kernels.short", 2))
+    assert stderr.getvalue().count("\r") == len(said) - 1
 
 
 def test_the_time_left_is_learnt_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:

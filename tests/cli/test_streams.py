@@ -54,9 +54,10 @@ def test_lines_in_lines_out(lines, tmp_path, capsys):
     ("engine", "stream"),
     [
         ("processes:2", []),
-        ("dask:2", ["--stream"]),
-        pytest.param("processes:2", ["--stream"], marks=pytest.mark.heavy),
+        ("processes:2", ["--stream"]),
+        # What Dask does by itself is tested in tests/fleet.
         pytest.param("dask:2", [], marks=pytest.mark.heavy),
+        pytest.param("dask:2", ["--stream"], marks=pytest.mark.heavy),
     ],
 )
 def test_engines(lines, tmp_path, capsys, engine, stream):

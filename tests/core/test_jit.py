@@ -214,6 +214,14 @@ def test_entries_are_kernels() -> None:
         assert isinstance(made._cache, jit.KernelCache), name
 
 
+def test_kernels_divide_by_zero_as_numpy_does(folder) -> None:
+    """They raise nothing, and one error model lets them share what they call of numba."""
+    assert np.isinf(jit.njit(lambda x: 1.0 / x)(0.0))
+    careful = jit.njit(error_model="python")(lambda x: 1.0 / x)
+    with pytest.raises(ZeroDivisionError):
+        careful(0.0)
+
+
 def test_where_a_numba_keeps_its_cache_elsewhere_its_own_serves(monkeypatch) -> None:
     """The way out in `njit`, for a dispatcher without `_cache`."""
 

@@ -5,19 +5,21 @@ Each test says which part of that module has to change where it fails.
 
 from __future__ import annotations
 
+import gc
 from itertools import count
 from pathlib import Path
 from types import FunctionType
 
 import llvmlite.binding as llvm
 import numba
+import numba.core.event as events
 import numpy as np
 import pytest
 from numba.core.registry import cpu_target
 
 from deepsteiner.core import jit
 from deepsteiner.core.compiled import files
-from deepsteiner.core.compiled.parts import Kernel, PartLibrary, is_part
+from deepsteiner.core.compiled.parts import OBJECTS_A_SWEEP, Kernel, PartLibrary, is_part
 
 MODULE = "deepsteiner.geometry.vector_kernels"
 _numbers = count()
@@ -91,6 +93,63 @@ def test_constants_count_as_numbers() -> None:
     outer = kernel(lambda x: called(x, 0) + called(x, k=1) + called(x, x), called=inner)
     assert outer(5) == 5 + 6 + 10
     assert len(inner.overloads) == 1
+
+
+def test_numbas_functions_are_compiled_once_for_all_kernels(made_of_numba) -> None:
+    """`PartCompiler.define_pipelines`: what a caller's own flags are makes no difference."""
+    dtype = np.dtype([("a", np.int64), ("b", np.int32), ("c", np.float32)])
+    inner = kernel(lambda n: np.empty(n, called).size, called=dtype)
+    outer = kernel(lambda n: called(n) + np.empty(n + 1, other).size, called=inner, other=dtype)
+    released = jit.njit(nogil=True)(
+        FunctionType(outer.py_func.__code__, {**outer.py_func.__globals__, "__name__": MODULE})
+    )
+    assert outer(3) == released(3) == 7
+    assert made_of_numba.count("ol_np_empty") == 1
+
+
+@pytest.fixture
+def made_of_numba():
+    """Return a list that fills with the names of numba's own functions as they are compiled."""
+    names = []
+
+    class Listener(events.Listener):
+        def on_start(self, event) -> None:
+            names.append(event.data["dispatcher"].py_func.__qualname__.split(".")[0])
+
+        def on_end(self, event) -> None:
+            pass
+
+    listener = Listener()
+    events.register("numba:compile", listener)
+    yield names
+    events.unregister("numba:compile", listener)
+
+
+def test_garbage_is_looked_for_seldom_while_a_kernel_is_compiled() -> None:
+    """The thresholds are the user's again afterwards, also where compiling failed."""
+    before, seen = gc.get_threshold(), []
+
+    def looked(phase, info) -> None:
+        seen.append(gc.get_threshold())
+
+    gc.callbacks.append(looked)
+    try:
+        inner = kernel(lambda x: x + 1.0)
+        # Its types are found while it is compiled, by a function that looks for garbage.
+        swept = numba.extending.overload(_sweeping)(lambda x: gc.collect() * 0 or (lambda x: x))
+        assert swept is not None
+        outer = kernel(lambda x: called(x) + other(x), called=inner, other=_sweeping)
+        assert outer(3.0) == 7.0
+        with pytest.raises(numba.TypingError):
+            outer("text")
+    finally:
+        gc.callbacks.remove(looked)
+    assert (OBJECTS_A_SWEEP, *before[1:]) in seen
+    assert gc.get_threshold() == before
+
+
+def _sweeping(x):
+    return x
 
 
 def test_functions_are_taken_in_after_those_that_call_them() -> None:

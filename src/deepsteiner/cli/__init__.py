@@ -16,9 +16,11 @@ INTERRUPTED = 130  # by Ctrl-C; `run` has the code of another signal
 
 def main() -> None:
     """Run the command line and exit; the entry point of the `deepsteiner` script."""
+    from ..core.compiled.progress import listen
     from .streams import prepare_streams
 
     prepare_streams()
+    listen(lambda _: None)  # commands show by themselves what is compiled, where they show anything
     sys.exit(run())
 
 

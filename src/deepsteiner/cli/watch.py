@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 BAR_AFTER_SECONDS = 0.4
 # A long phase is reported again after this time.
 LINE_SECONDS = 1.0
-# A compilation that takes less is not worth a word.
-COMPILE_SECONDS = 1.0
 
 
 class Watch:
@@ -48,8 +46,7 @@ class Watch:
     def __enter__(self) -> Watch:
         if threading.current_thread() is threading.main_thread():
             self._previous_handler = signal.signal(signal.SIGINT, self._on_interrupt)
-        if not self.quiet:
-            compilation.listen(self._on_compiling)
+        compilation.listen(self._on_compiling)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -73,10 +70,12 @@ class Watch:
     def _on_compiling(self, compiling: compilation.Compiling) -> None:
         """Show what is compiled: by the bar on a terminal, else by a line when it begins."""
         self._compiling = None if compiling.finished else compiling
+        if self.quiet:
+            return
         if self._draws:
             with contextlib.suppress(OSError):
                 self._draw_compiling(compiling)
-        elif compiling.done == 0 and compiling.left >= COMPILE_SECONDS:
+        elif compiling.done == 0 and compiling.left >= compilation.LONG_SECONDS:
             size = f"{compiling.functions} functions, about {compiling.left:.0f} s"
             say(f"compiling {compiling.name}, once: {size}")
 

@@ -157,7 +157,12 @@ if TYPE_CHECKING:
 else:
 
     def njit(function=None, *, cache=False, **options):
-        """Compile a kernel as numba's `njit` does; `cache` keeps its code in our own cache."""
+        """Compile a kernel as numba's `njit` does; `cache` keeps its code in our own cache.
+
+        Kernels raise nothing, so a division by zero gives what it gives in numpy. One such model
+        for all also lets them share what they call of numba.
+        """
+        options.setdefault("error_model", "numpy")
         if function is None:
             return partial(njit, cache=cache, **options)
         if KNOWN:

@@ -123,7 +123,7 @@ class Sets:
             for t in one:
                 row["mask"] |= 1 << (t % store.MASK_BITS)
             self.used += len(one)
-        self.forest = store.Forest(self.branches, self.members, np.empty(0, store.VIEW))
+        self.forest = store.Forest(self.branches, self.members)
 
 
 def key_of(terminals) -> int:

@@ -13,7 +13,8 @@ This is, besides `core/jit.py`, the only module that touches numba's insides, an
 is tested in the same place (`tests/core/test_parts.py`):
 
 - `pipeline_class` (a documented setting) makes the compiler of a function, whose `state.library`
-  receives its code; with the flag `no_compile` that is all that happens to it;
+  receives its code; with the flag `no_compile` that is all that happens to it. The flags on top of
+  `ConfigStack` while it runs are a copy, by which numba tells its own functions apart;
 - a library collects those that it calls by `add_linking_library`, and takes in what they give in
   `_get_module_for_linking` when it is finalized;
 - one kernel finds another by `get_call_template`, and then by the `entry_point` of the result that
@@ -22,6 +23,9 @@ is tested in the same place (`tests/core/test_parts.py`):
 
 from __future__ import annotations
 
+import contextlib
+import gc
+from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -30,6 +34,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.targetconfig import ConfigStack
 from numba.core.types import unliteral
 
 # Of numba's functions mypy knows no types.
@@ -38,6 +43,27 @@ _Compiler: Any = Compiler
 _Dispatcher: Any = CPUDispatcher
 _argument_types: Any = normalize_signature
 _without_value: Any = unliteral
+_flags_stack: Any = ConfigStack
+
+
+# New objects between two sweeps for garbage while a kernel is compiled; Python's own number is 700.
+OBJECTS_A_SWEEP = 200_000
+
+
+@contextlib.contextmanager
+def _little_swept() -> Iterator[None]:
+    """Let Python look for garbage seldom.
+
+    Compiling makes millions of objects that all live until it is done. To look through them again
+    and again took a sixth of the time.
+    """
+    before = gc.get_threshold()
+    if before[0]:  # 0: it looks for none
+        gc.set_threshold(max(before[0], OBJECTS_A_SWEEP), *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class Part:
@@ -115,6 +141,17 @@ class PartLibrary(_Library):  # type: ignore[misc]
 class PartCompiler(_Compiler):  # type: ignore[misc]
     """Makes a kernel of what Python calls, and parts of what kernels call."""
 
+    def define_pipelines(self) -> Any:
+        """Return what to do with a function; first say how what it calls of numba is compiled.
+
+        numba keeps its functions for each set of flags that a caller has, and would compile them
+        again for kernels that differ in nothing that is handed down.
+        """
+        handed_down = _flags_stack().top()
+        handed_down.no_compile = handed_down.no_cpython_wrapper = True
+        handed_down.no_cfunc_wrapper, handed_down.release_gil = True, False
+        return super().define_pipelines()
+
     def compile_extra(self, function: Any) -> Any:
         """Compile a function for the types that this compiler was made for."""
         state: Any = self.state
@@ -156,11 +193,12 @@ class Kernel(_Dispatcher):  # type: ignore[misc]
             known = self.overloads.get(types_of)
             if known is not None and not self._serves(known):
                 del self.overloads[types_of]
-            Kernel.nested += 1
-            try:
-                return super().compile(sig)
-            finally:
-                Kernel.nested -= 1
+            with contextlib.nullcontext() if Kernel.nested else _little_swept():
+                Kernel.nested += 1
+                try:
+                    return super().compile(sig)
+                finally:
+                    Kernel.nested -= 1
 
     def add_overload(self, result: Any) -> None:
         """Keep a result; Python learns only of those that it can call."""

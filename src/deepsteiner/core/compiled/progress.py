@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
 from collections.abc import Callable
 from typing import Literal, NamedTuple
@@ -10,7 +12,8 @@ from typing import Literal, NamedTuple
 USUAL_SECONDS = 0.12
 # What all functions together take in the end, as one, in times of what they took one by one.
 AT_ONCE = 0.3
-
+# What takes less is not worth a word.
+LONG_SECONDS = 1.0
 
 State = Literal["prebuilt", "cached", "compiled"]
 
@@ -52,6 +55,7 @@ class Compiling:
 
 Listener = Callable[[Compiling], None]
 _listeners: list[Listener] = []
+_said = 0  # how long the line is that stands on stderr
 
 
 def listen(listener: Listener) -> None:
@@ -66,6 +70,30 @@ def ignore(listener: Listener) -> None:
 
 
 def tell(compiling: Compiling) -> None:
-    """Tell all listeners."""
-    for listener in list(_listeners):
+    """Tell all listeners; without any, tell who sits in front of this process."""
+    for listener in list(_listeners) or [_say]:
         listener(compiling)
+
+
+def _say(compiling: Compiling) -> None:
+    """Keep a line on stderr up to date, on a terminal or in a notebook, and take it away again."""
+    global _said
+    if not (_said or (compiling.left >= LONG_SECONDS and _is_watched())):
+        return
+    line = ""
+    if not compiling.finished:
+        line = f"compiling {compiling.name}, once: {compiling.done} of {compiling.functions}"
+        line += f" functions, about {compiling.left:.0f} s left"
+    with contextlib.suppress(OSError, ValueError):  # the terminal has gone
+        shown = "\r" + line.ljust(_said) + ("" if line else "\r")
+        print(shown, end="", file=sys.stderr, flush=True)
+    _said = len(line)
+
+
+def _is_watched() -> bool:
+    import multiprocessing
+
+    if multiprocessing.parent_process() is not None:  # a worker's words would stand among others
+        return False
+    seen = sys.stderr is not None and not sys.stderr.closed and sys.stderr.isatty()
+    return seen or "ipykernel" in sys.modules

@@ -58,13 +58,17 @@ class Box(NamedTuple):
     high: int
 
 
+VIEW = np.dtype([("low", np.complex128), ("high", np.complex128)], align=True)
+
+
 class Part(NamedTuple):
-    """Which terminals these are: all of them, or those in and around a tile."""
+    """What is known where the terminals are only those in and around a tile."""
 
     rank: Ints  # their numbers in the merge order of all terminals
     total: int  # how many terminals there are in all
-    core: Ints  # 1 for those of the tile itself; empty where these are all terminals
+    core: Ints  # 1 for those of the tile itself
     found: Floats  # of branches with a terminal of the tile: LOST, WIDEST and FARTHEST
+    views: Records  # of VIEW: where the tests of each branch look
 
 
 LOST, WIDEST, FARTHEST = range(3)
@@ -83,7 +87,7 @@ class Ground(NamedTuple):
     grid: Grid
     longest: float  # the longest gap, which no edge of a shortest tree exceeds
     stride: int  # a step through the terminals that visits all of them in a scattered order
-    part: Part
+    part: Part | None  # None: these are all terminals; kernels are compiled for either
 
 
 @njit(cache=True, error_model="numpy")
@@ -163,9 +167,8 @@ def prepare_ground(points: Floats, order: Ints, gap_list: Floats) -> Ground:
     longest = 0.0
     for gap in gap_list:
         longest = max(longest, gap)
-    part = Part(np.arange(n), n, np.empty(0, np.int64), np.zeros(3))
     grid = sorted_into(measured_grid(places), places)
-    return Ground(places, gap_table(n, gap_list), grid, longest, scattering_step(n), part)
+    return Ground(places, gap_table(n, gap_list), grid, longest, scattering_step(n), None)
 
 
 @njit(cache=True, error_model="numpy")
@@ -232,6 +235,30 @@ def sorted_into(empty: Grid, places: Complexes) -> Grid:
         cells, empty.corner, empty.scale, columns, rows, empty.left, empty.below,
         empty.all_columns, empty.all_rows,
     )  # fmt: skip
+
+
+@lean
+def rank_of(part: Part | None, t: int) -> int:
+    """Number of a terminal in the merge order of all terminals."""
+    if part is None:
+        return t
+    return int(part.rank[t])
+
+
+@lean
+def total_of(part: Part | None, held: int) -> int:
+    """How many terminals there are in all, where so many are held."""
+    if part is None:
+        return held
+    return part.total
+
+
+@lean
+def are_beyond(part: Part | None, t: int, other: int, most: int) -> bool:
+    """Whether a tile leaves so many out between two terminals that they are too far apart."""
+    if part is None:
+        return False
+    return bool(abs(part.rank[other] - part.rank[t]) > most)
 
 
 @lean

@@ -50,7 +50,7 @@ from .arc_kernels import (
     turn,
     unit,
 )
-from .bottleneck_kernels import Ground, Records
+from .bottleneck_kernels import Ground, Records, are_beyond
 from .forest_kernels import (
     MIN_EDGE,
     TIE,
@@ -100,11 +100,11 @@ def cut_rivals(ground: Ground, branches: Records, row: int, side: int, arc: Arc)
     circle. Neighbours in merge order are near in space; in a tight cluster only the foremost
     terminal survives.
     """
-    points, rank = ground.points, ground.part.rank
+    points = ground.points
     new, leaf = branches[row], child_of(branches, row, side)
     w = edge_vector(branches, row, leaf, 2 * side - 1)
     for rival in range(max(leaf - RIVALS, 0), min(leaf + RIVALS, len(points) - 1) + 1):
-        if abs(rank[rival] - rank[leaf]) > RIVALS:  # a tile leaves some terminals out
+        if are_beyond(ground.part, leaf, rival, RIVALS):
             continue
         way = points[rival] - points[leaf]
         gap = norm(way)

@@ -14,7 +14,7 @@ it is what makes the test bite in clusters, where all that can be won is small b
 from __future__ import annotations
 
 from .arc_kernels import lean, norm
-from .bottleneck_kernels import Ground
+from .bottleneck_kernels import Ground, are_beyond
 from .forest_kernels import TIE, Forest
 
 NEIGHBOURS = 8
@@ -46,7 +46,6 @@ def blocked_by_one(ground: Ground, forest: Forest, branch: int, s: complex, spee
     order, where the link of a neighbour is the longest gap on the way to it.
     """
     gaps, members, own = ground.gaps, forest.members, forest.branches[branch]
-    rank = ground.part.rank
     begin, end, leaf = own.start, own.start + own.size, own.size == 1
     angle = 0.0
     # What the edge to y and its link may cost, all others being linked; a leaf leaves none to link.
@@ -60,14 +59,14 @@ def blocked_by_one(ground: Ground, forest: Forest, branch: int, s: complex, spee
         link = 0.0
         for y in range(t + 1, min(high, t + NEIGHBOURS + 1)):
             link = max(link, gaps[0, y - 1])
-            if link >= room or rank[y] > rank[t] + NEIGHBOURS:  # a tile leaves some out
+            if link >= room or are_beyond(ground.part, t, y, NEIGHBOURS):
                 break
             most = room if leaf else room - link
             angle = max(angle, blocked_by(ground, forest, branch, s, speed, y, most))
         link = 0.0
         for y in range(t - 1, max(low, t - NEIGHBOURS - 1), -1):
             link = max(link, gaps[0, y])
-            if link >= room or rank[y] < rank[t] - NEIGHBOURS:
+            if link >= room or are_beyond(ground.part, t, y, NEIGHBOURS):
                 break
             most = room if leaf else room - link
             angle = max(angle, blocked_by(ground, forest, branch, s, speed, y, most))

@@ -62,7 +62,6 @@ TREE = np.dtype(
     align=True,
 )
 
-VIEW = np.dtype([("low", np.complex128), ("high", np.complex128)], align=True)
 VISIT = np.dtype([("node", np.int64), ("turned", np.int64), ("parent", np.int64)], align=True)
 VERTEX = np.dtype([("place", np.complex128), ("rate", np.float64)], align=True)
 PATH = np.dtype([("longest", np.float64), ("rate", np.float64)], align=True)
@@ -73,7 +72,6 @@ class Forest(NamedTuple):
 
     branches: Records  # of BRANCH
     members: Ints  # sorted terminals of each branch
-    views: Records  # of VIEW: where the tests of each branch of a tile look; empty without tiles
 
 
 class Trees(NamedTuple):

@@ -9,6 +9,7 @@ import numpy as np
 from ....core.jit import njit
 from ....core.points import Array
 from .bottleneck_kernels import (
+    VIEW,
     Floats,
     Grid,
     Ground,
@@ -25,7 +26,6 @@ from .forest_kernels import (
     BRANCH,
     MASK_BITS,
     TREE,
-    VIEW,
     Forest,
     Scratch,
     Trees,
@@ -34,7 +34,7 @@ from .forest_kernels import (
     set_key,
 )
 from .index_kernels import Index, new_index
-from .reach_kernels import note_view, terminal_reaches, widen
+from .reach_kernels import farthest, note_view, terminal_reaches, widen
 
 DONE, MORE, BRANCHES_FULL, TREES_FULL, PAIRS_FULL = range(5)
 """What a slice ended with: level finished, call again, or call again with more room."""
@@ -84,8 +84,7 @@ def begin(points: Floats, edges: Ints, lengths: Floats) -> Generation:
     order, gaps = merge_order(len(points), edges, lengths)
     ground = prepare_ground(points, order, gaps)
     reach, _ = terminal_reaches(ground)
-    none = int(np.int64(0))  # a literal would compile the callee twice
-    return enter_terminals(ground, reach, none, order, edges, lengths)
+    return enter_terminals(ground, reach, order, edges, lengths)
 
 
 @njit(cache=True, error_model="numpy")
@@ -100,18 +99,18 @@ def begin_tile(
     n = len(points)
     places = in_order(points, np.arange(n))
     stride = int(np.int64(1))
-    ground = Ground(places, gap_table(n, gaps), sorted_into(grid, places), longest, stride, part)
+    own = with_views(part, room_for(n))
+    ground = Ground(places, gap_table(n, gaps), sorted_into(grid, places), longest, stride, own)
     reach, looked = terminal_reaches(ground)
-    rows = room_for(n)
     no_edges, no_lengths = np.empty((0, 2), np.int64), np.empty(0)
-    generation = enter_terminals(ground, reach, rows, numbers, no_edges, no_lengths)
+    generation = enter_terminals(ground, reach, numbers, no_edges, no_lengths)
     forest = generation.forest
     for t in range(n):
-        forest.views[t].low = forest.views[t].high = places[t]
+        own.views[t].low = own.views[t].high = places[t]
         seen = max(looked[t], forest.branches[t].reach)
-        widen(forest, t, places[t], seen if near[t] else np.inf)
-        if part.core[t]:
-            note_view(ground, forest, t)
+        widen(own, t, places[t], seen if near[t] else np.inf)
+        if own.core[t]:
+            note_view(ground, forest, own, t)
     return generation
 
 
@@ -123,9 +122,9 @@ def room_for(n: int) -> int:
 
 @njit(cache=True, error_model="numpy")
 def enter_terminals(
-    ground: Ground, reach: Floats, views: int, order: Ints, edges: Ints, lengths: Floats
+    ground: Ground, reach: Floats, order: Ints, edges: Ints, lengths: Floats
 ) -> Generation:
-    """Enter the terminals as branches of size one; with room for so many views."""
+    """Enter the terminals as branches of size one."""
     n = len(ground.points)
     rows = room_for(n)
     branches, members = np.empty(rows, BRANCH), np.empty(4 * rows, np.int64)
@@ -134,7 +133,7 @@ def enter_terminals(
         own.equilateral = own.centre = own.place = ground.points[t]
         own.a = own.b = own.middle = 0j
         own.cosine = own.sine = own.angle = own.width = own.spread = own.bound = 0.0
-        own.reach = reach[t].max()
+        own.reach = farthest(reach, t)
         own.left = own.right = -1
         own.size, own.start, own.key, own.mask = 1, t, set_key(t), 1 << (t % MASK_BITS)
         members[t] = t
@@ -142,7 +141,7 @@ def enter_terminals(
     progress[0].branches = progress[0].members = n
     return Generation(
         ground,
-        Forest(branches, members, np.empty(views, VIEW)),
+        Forest(branches, members),
         hashed(np.empty(8 * n + 64, TREE), 0),
         np.zeros(n + 2, np.int64),
         new_index(rows, reach),
@@ -164,13 +163,31 @@ def doubled(array: Array) -> Array:
     return copy
 
 
+@njit(cache=True, error_model="numpy")
+def with_views(part: Part, room: int) -> Part:
+    """The same with room for the views of so many branches."""
+    views = np.empty(room, VIEW)
+    for i in range(len(part.views)):
+        views[i] = part.views[i]
+    return Part(part.rank, part.total, part.core, part.found, views)
+
+
+@njit(cache=True, error_model="numpy")
+def with_room_for_views(ground: Ground, part: Part | None, room: int) -> Ground:
+    """The same, with room for the views of so many branches where there are any."""
+    if part is None:
+        return ground
+    wider = with_views(part, room)
+    return Ground(ground.points, ground.gaps, ground.grid, ground.longest, ground.stride, wider)
+
+
 @njit(cache=True, error_model="numpy", nogil=True)
 def with_room(generation: Generation, status: int) -> Generation:
     """The same with more room for what is full; nothing is changed."""
     ground, forest, trees, first, lookup, pairs, scratch, progress, order, edges, lengths = (
         generation
     )
-    branches, members, views = forest
+    branches, members = forest
     few_rows = progress[0].branches > NEARLY_FULL * len(branches)
     few_members = progress[0].members > NEARLY_FULL * len(members)
     if status == TREES_FULL:
@@ -182,11 +199,12 @@ def with_room(generation: Generation, status: int) -> Generation:
         if few_members or not few_rows:
             members = doubled(members)
         if few_rows or not few_members:
-            branches, views = doubled(branches), doubled(views)
+            branches = doubled(branches)
+            ground = with_room_for_views(ground, ground.part, len(branches))
             items, boxes = doubled(lookup.items), doubled(lookup.boxes)
             lookup = Index(items, boxes, lookup.starts, lookup.roots, lookup.trees, lookup.reach)
     return Generation(
-        ground, Forest(branches, members, views), trees, first, lookup, pairs, scratch, progress,
+        ground, Forest(branches, members), trees, first, lookup, pairs, scratch, progress,
         order, edges, lengths,
     )  # fmt: skip
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from .arc_kernels import lean
-from .bottleneck_kernels import Ground, Ints
+from .arc_kernels import Arc, lean
+from .bottleneck_kernels import Ground, Ints, Part, rank_of, total_of
 from .branch_kernels import merge
 from .forest_kernels import Forest, Scratch, Trees
 from .generation_kernels import (
@@ -109,14 +109,21 @@ def grows(
         return False
     # The closing terminal comes after all others in the order.
     last = forest.members[member + forest.branches[row].size - 1]
-    if ground.part.rank[last] == ground.part.total - 1:
+    if rank_of(ground.part, last) == total_of(ground.part, len(ground.points)) - 1:
         return False
-    if len(forest.views) == 0:
+    return may_stay(ground, forest, ground.part, scratch, row, arc)
+
+
+@lean
+def may_stay(
+    ground: Ground, forest: Forest, part: Part | None, scratch: Scratch, row: int, arc: Arc
+) -> bool:
+    """Whether a new branch passes its last test; one of a tile only as among all terminals."""
+    if part is None:
         return march(ground, forest, scratch, row, arc)
-    # Of a tile: only what is decided as it would be among all terminals.
-    if not look_ahead(ground, forest, row, arc) or not march(ground, forest, scratch, row, arc):
+    if not look_ahead(ground, forest, part, row, arc):
         return False
-    return note_view(ground, forest, row)
+    return march(ground, forest, scratch, row, arc) and note_view(ground, forest, part, row)
 
 
 @njit(cache=True, error_model="numpy", nogil=True)

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from .arc_kernels import Arc, cross, dot, lean, norm, turn
-from .bottleneck_kernels import Complexes, Ground, cells_between
+from .bottleneck_kernels import Complexes, Ground, cells_between, total_of
 from .exchange_kernels import blocked_by_one
 from .forest_kernels import (
     MASK_BITS,
@@ -169,9 +169,9 @@ def blocked_wedge(ground: Ground, forest: Forest, branch: int, u: complex) -> fl
     ends in a terminal between u and 60 degrees to the left of it; its mirror image in one to the
     right. Where there are many terminals some nearly always lie ahead, and none are looked for.
     """
-    if ground.part.total > AHEAD_SCAN:
-        return 0.0
     points, own = ground.points, forest.branches[branch]
+    if total_of(ground.part, len(points)) > AHEAD_SCAN:
+        return 0.0
     s = steiner_point(own, u)
     left_end, right_end = turn(u, 1), turn(u, -1)
     n = len(points)

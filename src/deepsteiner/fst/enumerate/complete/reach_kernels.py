@@ -21,6 +21,7 @@ from .bottleneck_kernels import (
     Box,
     Floats,
     Ground,
+    Part,
     bottleneck,
     cells_between,
     is_held,
@@ -87,7 +88,7 @@ def terminal_reaches(ground: Ground) -> tuple[Floats, Floats]:
                             length = max(d + margin, (d * d - margin * margin) / (2.0 * along))
                             reach[t, sector] = min(reach[t, sector], length)
             looked[t] = radius
-            if reach[t].max() <= radius or radius >= ground.longest or not few:
+            if farthest(reach, t) <= radius or radius >= ground.longest or not few:
                 break
             radius *= 2.0
     return reach, looked
@@ -101,6 +102,15 @@ def longest_between(reach: Floats, terminal: int, low: float, high: float) -> fl
     longest = 0.0
     for sector in range(first, min(last, first + SECTORS - 1) + 1):
         longest = max(longest, reach[terminal, sector % SECTORS])
+    return longest
+
+
+@lean
+def farthest(reach: Floats, t: int) -> float:
+    """The longest edge that can leave a terminal in any direction."""
+    longest = 0.0
+    for sector in range(SECTORS):
+        longest = max(longest, reach[t, sector])
     return longest
 
 
@@ -146,13 +156,11 @@ def settle(ground: Ground, forest: Forest, row: int, arc: Arc) -> None:
         start = Start(steiner_point(own, u), u, diameter * chord + TIE, chord)
         reach, looked = part_reach(ground, forest, row, start)
         own.reach = max(own.reach, reach)
-        if len(forest.views) > 0:
-            widen(forest, row, start.place, looked)
-    if len(forest.views) > 0:
-        # Terminals that close the branch are looked for in the cells within its reach, and
-        # others in the lune of the edge to them.
-        far = own.reach + 2.0 * own.spread + 1.0 / ground.grid.scale
-        widen(forest, row, own.place, own.spread + 1.5 * far)
+        widen(ground.part, row, start.place, looked)
+    # Terminals that close the branch are looked for in the cells within its reach, and others in
+    # the lune of the edge to them.
+    far = own.reach + 2.0 * own.spread + 1.0 / ground.grid.scale
+    widen(ground.part, row, own.place, own.spread + 1.5 * far)
 
 
 @lean
@@ -210,9 +218,11 @@ def reach_within(ground: Ground, forest: Forest, branch: int, box: Box, start: S
 
 
 @lean
-def widen(forest: Forest, row: int, place: complex, radius: float) -> None:
-    """Let the view of a branch hold the square around a place."""
-    view, corner = forest.views[row], complex(radius, radius)
+def widen(part: Part | None, row: int, place: complex, radius: float) -> None:
+    """Let the view of a branch, where there are views, hold the square around a place."""
+    if part is None:
+        return
+    view, corner = part.views[row], complex(radius, radius)
     low, high = place - corner, place + corner
     view.low = complex(min(view.low.real, low.real), min(view.low.imag, low.imag))
     view.high = complex(max(view.high.real, high.real), max(view.high.imag, high.imag))
@@ -227,7 +237,7 @@ def longest_on(w: complex, arc: Arc) -> float:
 
 
 @lean
-def look_ahead(ground: Ground, forest: Forest, row: int, arc: Arc) -> bool:
+def look_ahead(ground: Ground, forest: Forest, part: Part, row: int, arc: Arc) -> bool:
     """Set the view of a new branch to what the tests of it look at; whether the tile holds that.
 
     In the directions that joining left, the Steiner point s of the branch is within an edge of
@@ -238,12 +248,10 @@ def look_ahead(ground: Ground, forest: Forest, row: int, arc: Arc) -> bool:
     that is inside the children was in view when these were made, in more directions.
     """
     branches, members, own = forest.branches, forest.members, forest.branches[row]
-    left, right = forest.views[own.left], forest.views[own.right]
+    view, left, right = part.views[row], part.views[own.left], part.views[own.right]
     low, high = left.low, left.high
-    forest.views[row].low = complex(min(low.real, right.low.real), min(low.imag, right.low.imag))
-    forest.views[row].high = complex(
-        max(high.real, right.high.real), max(high.imag, right.high.imag)
-    )
+    view.low = complex(min(low.real, right.low.real), min(low.imag, right.low.imag))
+    view.high = complex(max(high.real, right.high.real), max(high.imag, right.high.imag))
     room = longest_on(2.0 * (own.centre - own.equilateral), arc) - own.bound
     room = max(room, bottleneck(ground.gaps, members[own.start], members[own.start + own.size - 1]))
     for side in range(2):
@@ -251,35 +259,35 @@ def look_ahead(ground: Ground, forest: Forest, row: int, arc: Arc) -> bool:
         edge = longest_on(edge_vector(branches, row, child, turned), arc)
         trunk = longest_on(subtree_vector(branches, row, child, turned), arc)
         radius = branches[child].spread + edge + max(room, trunk - branches[child].bound)
-        widen(forest, row, branches[child].place, radius + 2.0 * TIE)
-    return is_in_view(ground, forest, row)
+        widen(part, row, branches[child].place, radius + 2.0 * TIE)
+    return is_in_view(ground, forest, part, row)
 
 
 @lean
-def is_in_view(ground: Ground, forest: Forest, row: int) -> bool:
+def is_in_view(ground: Ground, forest: Forest, part: Part, row: int) -> bool:
     """Whether a tile holds the view of a branch; if not, and it has a terminal of it, count it."""
-    view, own = forest.views[row], forest.branches[row]
+    view, own = part.views[row], forest.branches[row]
     if is_held(view.low, view.high, ground.grid):
         return True
     for position in range(own.start, own.start + own.size):
-        if ground.part.core[forest.members[position]]:
-            ground.part.found[LOST] += 1.0
+        if part.core[forest.members[position]]:
+            part.found[LOST] += 1.0
             break
     return False
 
 
 @lean
-def note_view(ground: Ground, forest: Forest, row: int) -> bool:
+def note_view(ground: Ground, forest: Forest, part: Part, row: int) -> bool:
     """Whether a tile holds the view of a branch that survived; if so, note how wide it is."""
-    if not is_in_view(ground, forest, row):
+    if not is_in_view(ground, forest, part, row):
         return False
-    view, own, found = forest.views[row], forest.branches[row], ground.part.found
+    view, own, found = part.views[row], forest.branches[row], part.found
     ours, nearest = False, np.inf
     for position in range(own.start, own.start + own.size):
         t = forest.members[position]
         way = ground.points[t] - own.place
         nearest = min(nearest, max(abs(way.real), abs(way.imag)))
-        ours = ours or ground.part.core[t] != 0
+        ours = ours or part.core[t] != 0
     if ours:
         across = view.high - view.low
         found[WIDEST] = max(found[WIDEST], max(across.real, across.imag))

@@ -191,7 +191,7 @@ def join(
     cost = spanning_cost(ground.special, members[where : where + new.size], new.size)
     new.key = one.key + two.key
     cheapest = min(cost, one.bound + two.bound + between)
-    forest = Forest(branches, members, branches[:0])  # without views
+    forest = Forest(branches, members)
     new.bound = union_bound(forest, sprouts.trees, row, cheapest)
     arc = march(ground, branches, members, sprouts.sketch, row, begun)
     if not arc.exists:

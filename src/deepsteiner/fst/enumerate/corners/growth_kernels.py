@@ -247,7 +247,7 @@ def close(
 def enter(sprouts: Sprouts, found: Records, known: int) -> int:
     """Enter trees, of each set of leaves the shortest; returns how many there are then."""
     trees, branches = sprouts.trees, sprouts.branches
-    forest = Forest(branches, sprouts.members, branches[:0])  # without views
+    forest = Forest(branches, sprouts.members)
     for new in found:
         tree = find_tree(trees, forest, new.key, new.branch, new.root)
         if tree < 0:

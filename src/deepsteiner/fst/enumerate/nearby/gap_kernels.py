@@ -71,7 +71,8 @@ def pairs_across_gaps(points: Array, pairs: Array, tree: Bottlenecks) -> Array:
 def _key(n: int, names: Array) -> int:
     """Return a number for a set of up to four of n terminals."""
     row = np.full(4, n, np.int64)
-    row[: names.size] = names
+    for k in range(names.size):
+        row[k] = names[k]
     row.sort()
     return int(((row[0] * (n + 1) + row[1]) * (n + 1) + row[2]) * (n + 1) + row[3])
 
@@ -112,7 +113,8 @@ def with_trees_across_gaps(trees: TreeList, logits: Array) -> tuple[TreeList, Ar
     quads = list_quads(ground, np.full(count, -1, np.int64), 0, count)
     wide = extended(extended(trees, _new_trees(n, known, triples)), _new_trees(n, known, quads))
     scores = np.full(wide.length.size, np.float32(DOUBTFUL))
-    scores[: logits.size] = logits
+    for f in range(logits.size):
+        scores[f] = logits[f]
     return wide, scores
 
 

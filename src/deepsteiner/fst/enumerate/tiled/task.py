@@ -66,12 +66,12 @@ class TileTrees(NamedTuple):
 
 def generate_tile(tile: Tile, go_on: Callable[[], bool] | None = None) -> TileTrees:
     """Generate the full Steiner trees of a tile, until `go_on` says no."""
-    from ..complete.bottleneck_kernels import FARTHEST, LOST, WIDEST, Grid, Part
+    from ..complete.bottleneck_kernels import FARTHEST, LOST, VIEW, WIDEST, Grid, Part
     from ..complete.generation_kernels import begin_tile
 
     found = np.zeros(3)
     grid = Grid(np.empty(0, np.int64), *tile.cells)
-    part = Part(tile.rank, tile.total, tile.core, found)
+    part = Part(tile.rank, tile.total, tile.core, found, np.empty(0, VIEW))
     state = begin_tile(tile.points, tile.numbers, tile.gaps, tile.longest, grid, part, tile.near)
 
     def keep_going(*_: object) -> bool:  # what is lost makes the rest useless

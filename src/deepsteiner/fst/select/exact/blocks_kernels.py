@@ -120,6 +120,7 @@ def concatenate_small(graph: Hypergraph, chosen: Flags) -> float:
         settled = settle(graph, near, alive, chosen, merged, GENEROUS)
         if settled.blocks.number < 0:
             return np.inf
-        if not settled.solved.all():
-            return -1.0
+        for is_solved in settled.solved:
+            if not is_solved:
+                return -1.0
     return total_length(graph.length, chosen)

@@ -212,7 +212,8 @@ def best_closing_order(graph: Hypergraph, at: Rows, tries: int, limit: float) ->
         if count < m and work <= CLEARLY * limit:
             return best, np.inf
         if count == m and work < least:
-            best[:] = closing.order
+            for k in range(best.size):
+                best[k] = closing.order[k]
             least = work
         reopen(graph, closing, count, root)
         # Where an order ends is far from where it began: a good place to begin.

@@ -94,7 +94,12 @@ def shares(graph: Hypergraph) -> Floats:
 @njit(cache=True)
 def edge_order(graph: Hypergraph) -> Ints:
     """The two-terminal FSTs by length."""
-    edges = np.flatnonzero(graph.start[1:] - graph.start[:-1] == 2)
+    edges, count = np.empty(graph.length.size, np.int64), 0
+    for f in range(graph.length.size):
+        if graph.start[f + 1] - graph.start[f] == 2:
+            edges[count] = f
+            count += 1
+    edges = edges[:count]
     return edges[sorted_order(graph.length[edges])]
 
 

@@ -44,7 +44,8 @@ def improve_block(
     if graph.n <= SUBSET_LIMIT:
         found = np.zeros_like(picked)
         if subset_tree(graph, found) < ceiling:
-            picked[:] = found
+            for f in range(found.size):
+                picked[f] = found[f]
             return 2
         return 1
     at = incidence(graph, np.ones(picked.size, np.bool_))

@@ -32,7 +32,9 @@ def halved_cells(points: Array, size: int, share: float) -> Array:
             continue
         wide, high = np.ptp(points[part, 0]), np.ptp(points[part, 1])
         along = points[part, 0] if wide >= high else points[part, 1]
-        order[first:last] = part[sorted_order(along)]
+        turned = part[sorted_order(along)]
+        for i in range(turned.size):
+            order[first + i] = turned[i]
         ends[waiting] = first + min(max(int(share * part.size), 1), part.size - 1)
         waiting += 1
     return cell

@@ -218,10 +218,12 @@ def disturbed_search(
         one = int(state >> np.uint64(33)) % m
         state = state * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
         two = int(state >> np.uint64(33)) % m
-        then[:] = now
+        for f in range(m):
+            then[f] = now[f]
         other = two if two != one else -1
         total = flip_search(graph, sorted_order(varied), rank, one, other, True, 0, then, stop)
         if total < best * (1.0 - LEAST):
             best = total
-            now[:] = then
+            for f in range(m):
+                now[f] = then[f]
     return best

@@ -166,7 +166,8 @@ def solve_apart(
             continue
         if size + ids.size > changed.size:
             longer = np.empty(2 * (size + ids.size), np.int64)
-            longer[:size] = changed[:size]
+            for k in range(size):
+                longer[k] = changed[k]
             changed = longer
         for k in range(ids.size):
             if now[k] != chosen[k]:

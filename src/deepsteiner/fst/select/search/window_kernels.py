@@ -225,5 +225,6 @@ def known_tree(block: Hypergraph, picked: Flags) -> float:
     new = greedy_tree(block, share_order(block), guess)
     if missing == 0 and old <= new:
         return old
-    picked[:] = guess
+    for f in range(guess.size):
+        picked[f] = guess[f]
     return new

@@ -123,12 +123,21 @@ def test_without_the_secret_the_claim_is_not_believed(
     if loss == "no cache":
         monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     elif loss == "another secret":
-        (own_cache / "deepsteiner" / "list-key").write_bytes(bytes(32))
+        (own_cache / "deepsteiner" / "private" / "list-key").write_bytes(bytes(32))
     else:
-        (own_cache / "deepsteiner").chmod(0o755)
+        (own_cache / "deepsteiner" / "private").chmod(0o755)
     again = solved(path)
     assert again.status == "feasible"
     assert again.length == pytest.approx(best.length)
+
+
+def test_other_caches_may_have_made_the_folder_around_the_secret(
+    tmp_path: Path, own_cache: Path
+) -> None:
+    (own_cache / "deepsteiner").mkdir(mode=0o755, parents=True)
+    path = tmp_path / "trees.npz"
+    ds.solve(POINTS, "exact", save_fsts=str(path))
+    assert solved(path).status == "optimal"
 
 
 def test_a_list_can_be_saved_where_there_is_no_secret(

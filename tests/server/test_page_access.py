@@ -148,8 +148,8 @@ def test_existing_lines_with_keys_alone(visit):
     assert joined["length"] < free
     # Lines come after the points; arrows move them, Delete removes them.
     here.page.keyboard.press("p")
-    label = here.page.get_attribute("#plane-a .cursor", "aria-label")
-    assert label.startswith("Existing line 1 of 1")
+    # The name changes with the next drawing.
+    here.page.wait_for_selector("#plane-a .cursor[aria-label^='Existing line 1 of 1']")
     here.page.keyboard.press("Shift+ArrowUp")
     moved = here.solved()
     assert moved["length"] < joined["length"]

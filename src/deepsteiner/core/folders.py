@@ -85,10 +85,13 @@ def own_temporary_folder() -> Path:
 def own_secret(name: str, *, create: bool) -> bytes | None:
     """Return 32 random bytes that only this user knows and finds again; None where there are none.
 
-    They lie in a private folder of the user's cache. `create` makes them where they are missing.
+    They lie in a folder of their own in the user's cache, which is shut to all others whatever the
+    one around it is. `create` makes them where they are missing.
     """
-    base, folder = user_cache(), user_cache() / "deepsteiner"
-    if not (base.is_absolute() and made_ours(base) and made_ours(folder, private=True)):
+    base, around = user_cache(), user_cache() / "deepsteiner"
+    folder = around / "private"
+    ours = base.is_absolute() and made_ours(base) and made_ours(around)
+    if not (ours and made_ours(folder, private=True)):
         return None
     path = folder / name
     try:

@@ -73,17 +73,18 @@ def bottlenecks(edges: Tensor, weights: Tensor) -> Tensor:
     Rows and columns of padding hold nothing of use.
     """
     batch, size = edges.shape[0], edges.shape[1] + 1
-    index = torch.arange(size, device=edges.device)
+    rows = torch.arange(batch, device=edges.device)
     result = weights.new_zeros((batch, size, size))
-    inside = (index == 0).expand(batch, size)
+    inside = torch.zeros((batch, size), dtype=torch.bool, device=edges.device)
+    inside[:, :1] = True
     for step in range(size - 1):
-        tail, head = edges[:, step, :1], edges[:, step, 1:]
-        is_head = index == head
-        via = result.gather(1, tail[:, :, None].expand(-1, -1, size))[:, 0]
-        row = torch.maximum(via, weights[:, step : step + 1]).masked_fill(~inside | is_head, 0.0)
-        result = torch.where(is_head[:, :, None], row[:, None, :], result)
-        result = torch.where(is_head[:, None, :], row[:, :, None], result)
-        inside = inside | is_head
+        tail, head = edges[:, step].unbind(dim=1)
+        row = torch.maximum(result[rows, tail], weights[:, step : step + 1])
+        row = row.masked_fill(~inside, 0.0)
+        row[rows, head] = 0.0
+        result[rows, head] = row
+        result[rows, :, head] = row
+        inside[rows, head] = True
     return result
 
 

@@ -89,7 +89,7 @@ def solve(run: Run, options: Options) -> Tree:
         return replace(found, method=chosen.INFO.name)
     if run.monitor.time_limit is not None:
         return _within_limit(run)
-    if n <= EXACT_SIZE and predicted_work(run.points, EXACT_WORK) <= EXACT_WORK:
+    if n <= EXACT_SIZE and _foreseen(run, EXACT_WORK) <= EXACT_WORK:
         most = 2 * EXACT_WORK if n > BATCH_LIMIT else None
         tree = _try_exact(run, exact.Options(max_work=most))
         if tree is not None and (tree.optimal or run.monitor.stop_reason is not None):
@@ -137,7 +137,12 @@ def _has_time_for_proof(run: Run) -> bool:
     n, slices = len(run.points), EXACT_WORK * run.monitor.remaining()
     if n <= LIMITED_EXACT_SIZE:
         return True
-    return n <= 2.0 * slices and predicted_work(run.points, slices) <= slices
+    return n <= 2.0 * slices and _foreseen(run, slices) <= slices
+
+
+def _foreseen(run: Run, limit: float) -> float:
+    """Return the predicted work, and report while it is found out."""
+    return predicted_work(run.points, limit, lambda: run.monitor.report("foreseeing the work"))
 
 
 def _length(run: Run, tree: Tree) -> float:

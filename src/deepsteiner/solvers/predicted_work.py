@@ -12,6 +12,7 @@ then several times, so whoever relies on one should limit the work all the same.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -34,17 +35,21 @@ DENSE, CHOOSING = 2.5, 0.3
 CLEAR, FIRST = 3.0, 3
 
 
+KeepGoing = Callable[[], bool]
+
+
 @dataclass
 class _Sample:
     """What windows of one size have cost so far."""
 
+    keep_going: KeepGoing
     points: int = 0
     slices: float = 0.0
     trees: int = 0
 
     def add(self, points: FloatArray, most: int) -> None:
         """Generate the list of a window."""
-        slices, trees = _generated(points, most)
+        slices, trees = _generated(points, most, self.keep_going)
         self.slices += slices if slices <= most else GIVEN_UP * slices
         self.trees += trees
         self.points += len(points)
@@ -56,10 +61,17 @@ class _Sample:
         return RIM * self.slices / self.points * (1.0 + CHOOSING * denser)
 
 
-def predicted_work(points: FloatArray, limit: float = math.inf) -> float:
+def _always() -> bool:
+    return True
+
+
+def predicted_work(
+    points: FloatArray, limit: float = math.inf, keep_going: KeepGoing = _always
+) -> float:
     """Return about how many slices of work a proof needs; 0 where it is quicker to try.
 
-    Where it is clearly less or more than `limit`, fewer windows are looked at.
+    Where it is clearly less or more than `limit`, fewer windows are looked at. `keep_going` is
+    asked after every slice; once it says no, infinity comes back.
 
     >>> rng = np.random.default_rng(1)
     >>> 300 < predicted_work(rng.random((500, 2))) < 800
@@ -70,7 +82,7 @@ def predicted_work(points: FloatArray, limit: float = math.inf) -> float:
     n = len(points)
     if n <= 2 * POINTS:
         return 0.0
-    tree, sample = cKDTree(points), _Sample()
+    tree, sample = cKDTree(points), _Sample(keep_going)
 
     def window(number: float, count: int) -> FloatArray:
         middle = points[int(number * n)]
@@ -83,12 +95,16 @@ def predicted_work(points: FloatArray, limit: float = math.inf) -> float:
         windows = min(LARGE_WINDOWS, n // (2 * count))
         for k in range(windows):
             sample.add(window((k + 0.5) / windows, count), LARGE_MOST_SLICES)
+            if not keep_going():
+                return math.inf
             if n * sample.work > CLEAR * limit:
                 break
         return n * sample.work
     for k in range(WINDOWS):
         # Each fills the widest stretch that those before it have left.
         sample.add(window((0.5 + k * 0.6180339887) % 1.0, POINTS), MOST_SLICES)
+        if not keep_going():
+            return math.inf
         if k + 1 >= FIRST and not 1.0 / CLEAR <= n * sample.work / limit <= CLEAR:
             break
     return n * sample.work
@@ -108,7 +124,7 @@ def _share_of_gaps(points: FloatArray) -> float:
     return float(wide.mean())
 
 
-def _generated(points: FloatArray, most: int) -> tuple[int, int]:
+def _generated(points: FloatArray, most: int, keep_going: KeepGoing) -> tuple[int, int]:
     """Return the slices and the trees of a list; it is given up above `most` slices."""
     from ..fst.enumerate.complete.generate import WAITING, generate
 
@@ -117,7 +133,7 @@ def _generated(points: FloatArray, most: int) -> tuple[int, int]:
     def count(phase: str, done: int, total: int) -> bool:
         nonlocal slices
         slices += phase != WAITING
-        return slices <= most
+        return slices <= most and keep_going()
 
     trees = generate(Frame.of(points).into(points), keep_going=count, threads=1)
     return slices, len(trees)

@@ -26,8 +26,8 @@ from .features import CANDIDATE, PAIR, POINT, Tree, candidate_features, measure,
 
 # About how wide the embedding of a pair is: as many numbers for every head.
 _PAIR_WIDTH = 32
-# Pairs of a candidate and a point that are worked on between two pauses, where a caller wants some.
-_PIECE = 1 << 20
+# Pairs that are worked on between two pauses, where a caller wants some.
+_PIECE = 1 << 16
 # The sharpness to begin with is exp(2.3), about 10.
 _SHARPNESS = 2.3
 _LEAST_WORTH = 1e-3
@@ -152,13 +152,18 @@ class RelativePolicy(Network):
     def _embed_points(self, tree: Tree, pause: Pause | None) -> Tensor:
         with torch.no_grad(), whole_precision(tree.distance):
             features, own = point_features(tree)
-        pairs = self.point_pairs(features)
+        pieces = _pieces(features.shape[1], tree.real.numel(), pause)
+        pairs = [self.point_pairs(features[:, some]) for some in pieces]
         with whole_precision(own):
             tokens: Tensor = self.embed_point(own.to(self.embed_point.weight.dtype))
+        counted = self._counted(tree.real)
         for layer in self.point_layers:
-            if pause is not None:
-                pause()
-            tokens = layer(tokens, tokens, pairs, tree, self._counted(tree.real))
+            pieces = _pieces(features.shape[1], tree.real.numel(), pause)
+            found = [
+                layer(tokens[:, some], tokens, known, tree, counted)
+                for some, known in zip(pieces, pairs, strict=True)
+            ]
+            tokens = torch.cat(found, dim=1) if len(found) > 1 else found[0]
         return tokens
 
     def _estimate(
@@ -201,19 +206,24 @@ class RelativePolicy(Network):
 
 def _parts(candidates: Candidates, points: int, pause: Pause | None) -> Iterator[Candidates]:
     """Yield all candidates at once, or in parts with a pause before each."""
-    if pause is None:
-        yield candidates
-        return
-    rows = max(1, _PIECE // max(1, points))
-    for start in range(0, candidates.points.shape[1], rows):
-        pause()
-        some = slice(start, start + rows)
+    for some in _pieces(candidates.points.shape[1], points, pause):
         yield replace(
             candidates,
             points=candidates.points[:, some],
             mask=candidates.mask[:, some],
             ends=candidates.ends[:, some],
         )
+
+
+def _pieces(number: int, points: int, pause: Pause | None) -> Iterator[slice]:
+    """Yield slices of so many things, each of which is paired with points, with pauses."""
+    if pause is None:
+        yield slice(None)
+        return
+    rows = max(1, _PIECE // max(1, points))
+    for start in range(0, number, rows):
+        pause()
+        yield slice(start, start + rows)
 
 
 def _pair_width(config: NetworkConfig) -> int:

@@ -100,7 +100,8 @@ function moveCursor(plane, [dx, dy], step) {
 function walk(plane, by) {
   const { stops } = plane;
   if (!stops.length) return;
-  const at = stops.indexOf(plane.cursor);
+  // What the cursor stood on may be gone; the next drawing would put it at the first stop.
+  const at = Math.max(0, stops.indexOf(plane.cursor));
   plane.setCursor(stops[(at + by + stops.length) % stops.length]);
   announce(plane.cursorLabel);
 }

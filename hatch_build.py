@@ -18,7 +18,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 KERNELS = "DEEPSTEINER_KERNELS"
 MODELS = Path("src", "deepsteiner", "models")
 SMALL_MODELS = {"neural"}  # which are in every wheel
-MODELS_PACKAGE = "deepsteiner-models>=0.1; extra == 'learn'"
+MODELS_PACKAGE = "deepsteiner-models>=0.2; extra == 'learn'"
 
 
 class Contents(BuildHookInterface):  # type: ignore[type-arg,misc]

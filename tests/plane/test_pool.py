@@ -10,7 +10,7 @@ from deepsteiner.core.points import Problem
 from deepsteiner.plane.plane import Plane
 from deepsteiner.run.method import Run
 from deepsteiner.run.monitor import Monitor
-from deepsteiner.solvers.around.pool import Pool
+from deepsteiner.solvers.around.pool import Piece, Pool
 from deepsteiner.solvers.around.proof import Proof
 from deepsteiner.solvers.around.repair import Best, repaired
 
@@ -75,3 +75,13 @@ def test_local_is_near_the_shortest_tree(effort):
     found = ds.solve(made.points, "local", obstacles=made.obstacles, effort=effort)
     assert best.status == "optimal"
     assert 1 - 1e-9 <= found.length / best.length <= 1.002
+
+
+def test_a_terminal_on_a_corner_is_not_joined_to_itself():
+    run = town(4)
+    pool = Pool(run)
+    # A terminal and the corner at its place have one number.
+    itself = Piece(np.array([0, 0]), np.empty((0, 2)), np.array([[0, 1]]), 0.0)
+    thrice = Piece(np.array([0, 0, 1]), np.empty((0, 2)), np.array([[0, 1], [1, 2]]), 0.0)
+    pool._add(iter([itself, thrice]))
+    assert not pool.pieces

@@ -105,9 +105,14 @@ class Pool:
         return self.number[place]
 
     def _add(self, pieces: Iterator[Piece]) -> None:
-        """Take in what crosses no obstacle."""
+        """Take in what crosses no obstacle.
+
+        A terminal may stand on a corner: what joins the two, or has both for leaves, is no tree.
+        """
         fresh, nodes, edges, count = [], [], [], 0
         for piece in pieces:
+            if len(np.unique(piece.leaves)) < len(piece.leaves):
+                continue
             places = np.concatenate((self._at(piece.leaves), piece.steiner))
             fresh.append(piece._replace(length=tree_length(places, piece.edges)))
             nodes.append(places)

@@ -1,6 +1,7 @@
 """Records: what is known of every public instance, and the runs that found it.
 
-    python -m benchmarks.records run NAME ... [--limit 60] [--threads 1] [--open] [--out FOLDER]
+    python -m benchmarks.records run NAME ... [--limit 60] [--threads 1] [--open]
+                        [--out FOLDER] [--engine processes:2 --option tile=65000]
     python -m benchmarks.records add FOLDER        what `run --out` made, perhaps elsewhere
     python -m benchmarks.records write             docs/best-known.md from the rows
 
@@ -12,8 +13,10 @@ page. TSPLIB and OR-Library need ../shared/data.
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,7 @@ import deepsteiner as ds
 from deepsteiner.benchmark.provenance import memory_peak_mib, restart_memory_peak, stamp
 from deepsteiner.cli.inputs import method_options
 from deepsteiner.errors import DeepSteinerError
+from deepsteiner.fleet.engines import Engine, open_engine
 from deepsteiner.io import atomic_write
 from deepsteiner.io.terminal_hash import places_of
 
@@ -50,6 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
     run.add_argument("names", nargs="+", metavar="NAME")
     run.add_argument("--limit", type=float, help="seconds for each instance")
     run.add_argument("--threads", type=int, default=1)
+    run.add_argument("--engine", help="solve on its workers, as `deepsteiner solve --engine` does")
     run.add_argument("--method", default="exact")
     run.add_argument("--option", action="append", default=[], metavar="NAME=VALUE")
     run.add_argument("--largest", type=int, help="leave out instances with more points")
@@ -80,20 +85,12 @@ def run_instances(given: argparse.Namespace) -> None:
         if (given.largest is None or len(one.points) <= given.largest)
         and not (one.name in known and known[one.name].proven)
     ]
-    solve = solver(given, options)
-    for n in (10, 300, 3000):  # kernels are compiled or loaded, those of large instances too
-        if any(len(one.points) >= n for one in instances):
-            solve(np.random.default_rng(1).random((n, 2)))
-    calibration = float(f"{REFERENCE_CALIBRATION / print_provenance():.4g}")
-    print(f"{given.method}, {options}, limit {given.limit} s, threads {given.threads}\n")
-    how = {"limit": given.limit, "threads": given.threads, "options": options}
     rows: list[list[object]] = []
     try:
-        for instance in instances:
-            solution, peak = measured(solve, instance.points)
-            run = {**how, "peak_gib": peak, "calibration": calibration}
-            rows.append(keep(store, record_of(instance, solution, **run), solution))
-            print(*rows[-1], file=sys.stderr, flush=True)
+        with nullcontext() if given.engine is None else open_engine(given.engine) as engine:
+            for record, solution in runs(given, instances, options, engine):
+                rows.append(keep(store, record, solution))
+                print(*rows[-1], file=sys.stderr, flush=True)
     finally:  # rows are kept one by one, so the page must follow also where the rest fails
         print_table(HEADER, rows)
         if given.out is None:
@@ -102,22 +99,45 @@ def run_instances(given: argparse.Namespace) -> None:
         raise RecordsError(f"{len(refused)} of {len(rows)} runs were not kept; see above")
 
 
+def runs(
+    given: argparse.Namespace,
+    instances: list[Instance],
+    options: dict[str, Any],
+    engine: Engine | None,
+) -> Iterator[tuple[Record, ds.Solution]]:
+    """Solve instances one by one, kernels loaded; yield the row and the tree of each."""
+    solve = solver(given, options, engine)
+    for n in (10, 300, 3000):  # those of large instances too
+        if any(len(one.points) >= n for one in instances):
+            solve(np.random.default_rng(1).random((n, 2)))
+    calibration = float(f"{REFERENCE_CALIBRATION / print_provenance():.4g}")
+    named = options if given.engine is None else {**options, "engine": given.engine}
+    print(f"{given.method}, {named}, limit {given.limit} s, threads {given.threads}\n")
+    how = {"limit": given.limit, "threads": given.threads, "options": named}
+    for instance in instances:
+        solution, peak = measured(solve, instance.points)
+        run = {**how, "peak_gib": peak, "calibration": calibration}
+        yield record_of(instance, solution, **run), solution
+
+
 Solver = Callable[[np.ndarray], ds.Solution]
 
 
-def solver(given: argparse.Namespace, options: dict[str, Any]) -> Solver:
+def solver(given: argparse.Namespace, options: dict[str, Any], engine: Engine | None) -> Solver:
     """Return the call that is measured; threads only go to methods that know them."""
     if any(one.name == "threads" for one in ds.methods()[given.method].options):
         options = {**options, "threads": given.threads}
-    return lambda points: ds.solve(points, given.method, time_limit=given.limit, **options)
+    more: dict[str, Any] = {} if engine is None else {"executor": engine.executor}
+    return lambda points: ds.solve(points, given.method, time_limit=given.limit, **options, **more)
 
 
 def measured(solve: Solver, points: np.ndarray) -> tuple[ds.Solution, float | None]:
-    """Return the solution and the peak memory in GiB."""
+    """Return the solution and the peak memory in GiB, that of worker processes added."""
     restart_memory_peak()
     solution = solve(points)
-    peak = memory_peak_mib()
-    return solution, None if peak is None else round(peak / 1024, 2)
+    workers = [memory_peak_mib(one.pid) for one in multiprocessing.active_children()]
+    peaks = [memory_peak_mib(), *workers]
+    return solution, None if None in peaks else round(sum(map(float, peaks)) / 1024, 2)
 
 
 def record_of(instance: Instance, solution: ds.Solution, **run: Any) -> Record:

@@ -32,7 +32,8 @@ class Record:
 
     `sha256` is the hash of the terminals that `deepsteiner.io.terminal_hash` defines, `published`
     the lower and upper bound in print. `limit` and `seconds` are those of the run, `peak_gib` is
-    the peak memory of its process and `calibration` the seconds of the calibration beside it.
+    the peak memory of its process, the peaks of an engine's worker processes here added, and
+    `calibration` the seconds of the calibration beside it.
     """
 
     name: str

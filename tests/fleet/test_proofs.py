@@ -10,7 +10,9 @@ import pytest
 import deepsteiner as ds
 from deepsteiner.cli import run
 from deepsteiner.core.errors import OptionError, WorkerError
+from deepsteiner.fst.enumerate.tiled.threads import ThreadHands
 from deepsteiner.run.executor import HereExecutor, ProcessExecutor
+from deepsteiner.solvers import exact
 
 POINTS = np.random.default_rng(3).random((300, 2)) * [100.0, 3.0]
 
@@ -97,9 +99,51 @@ def test_refusals(method, given, words):
         ds.solve(points, method, **{"executor": executor, **given})
 
 
-def test_a_tile_needs_an_executor():
-    with pytest.raises(OptionError, match="give executor"):
-        ds.solve(POINTS, "exact", tile=100)
+def test_max_work_and_tiles_do_not_go_together():
+    with pytest.raises(OptionError, match="cannot be given together with tile"):
+        ds.solve(POINTS, "exact", tile=100, max_work=5)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_tiles_need_no_executor(threads, alone):
+    tree = ds.solve(POINTS, "exact", tile=150, threads=threads)
+    assert tree.info["generation"]["tiles"] == 2
+    assert_same_tree(tree, alone)
+
+
+def test_many_points_go_into_tiles_by_themselves(monkeypatch, alone):
+    monkeypatch.setattr(exact, "ONE_PIECE", 200)
+    monkeypatch.setattr(exact, "TILE_POINTS", 100)
+    monkeypatch.setattr(exact, "UNDER_WAY", 300)
+    halves = ds.solve(POINTS, "exact", threads=2)
+    assert halves.info["generation"]["tiles"] == 2
+    assert_same_tree(halves, alone)
+    assert "tiles" not in ds.solve(POINTS, "exact", threads=1).info["generation"]
+    assert "tiles" not in ds.solve(POINTS[:200], "exact").info["generation"]
+
+
+def test_a_stop_ends_tiles_on_threads():
+    def stop(progress):
+        return progress.phase != "generating in tiles"
+
+    tree = ds.solve(POINTS, "exact", tile=150, threads=2, on_progress=stop)
+    assert tree.status == "interrupted"
+    assert tree.length <= ds.solve(POINTS, "mst").length
+
+
+def test_what_a_tile_on_threads_raises_is_raised():
+    def fail(number, go_on):
+        assert go_on()
+        if number == 2:
+            raise ValueError("two")
+        return number
+
+    hands = ThreadHands(2, lambda *_: True)
+    with pytest.raises(ValueError, match="two"):
+        list(hands.each("calls", ((fail, (k,)) for k in range(5)), 5))
+    assert sorted(hands.each("calls", ((fail, (k,)) for k in (0, 1, 3)), 3)) == [
+        (0, 0), (1, 1), (2, 3),
+    ]  # fmt: skip
 
 
 def test_the_command_line(tmp_path, capsys, alone):
@@ -110,5 +154,7 @@ def test_the_command_line(tmp_path, capsys, alone):
     tree = ds.Solution.load(out)
     assert tree.info["generation"]["tiles"] == 2
     assert_same_tree(tree, alone)
-    assert run(asked) == 2
-    assert "give executor" in capsys.readouterr().err
+    assert run(asked) == 0  # on threads of this process
+    assert_same_tree(ds.Solution.load(out), alone)
+    assert run([*asked, "-o", "max_work=3"]) == 2
+    assert "max_work counts work in one piece" in capsys.readouterr().err

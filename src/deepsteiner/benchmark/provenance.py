@@ -74,13 +74,16 @@ def restart_memory_peak() -> None:
         Path("/proc/self/clear_refs").write_text("5")
 
 
-def memory_peak_mib() -> float | None:
+def memory_peak_mib(process: int | None = None) -> float | None:
     """Return the peak resident memory of this process since the restart, in MiB.
 
-    Where the system cannot restart it, the peak is that of the whole run.
+    Where the system cannot restart it, the peak is that of the whole run. That of another process,
+    given by its number, is known on Linux only.
     """
-    if kib := _said("/proc/self/status", r"VmHWM:\s+(\d+) kB"):
+    if kib := _said(f"/proc/{process or 'self'}/status", r"VmHWM:\s+(\d+) kB"):
         return round(int(kib) / 1024, 1)
+    if process is not None:
+        return None
     try:
         import resource
     except ImportError:  # Windows

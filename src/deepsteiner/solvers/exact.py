@@ -8,9 +8,9 @@ where the list falls into narrow pieces and by linear programming with branch an
 Guarantee: the shortest tree, proven, when the status is "optimal"; a proven bound otherwise. Time:
 exponential in the worst case, since the problem is NP-hard; on uniform points about linear in n (a
 millisecond or less for each, and 40 kB), on whole lattices and drilled boards far more. The tree
-does not depend on the number of threads, nor on an executor, whose workers generate in tiles: then
-the memory of each depends on the tile (and on how far full Steiner trees reach around it), and this
-process holds the list.
+does not depend on the number of threads, nor on tiles, in which the list is generated where there
+are many points or an executor is given: then memory depends on the tiles under way (and on how far
+full Steiner trees reach around them), and on the list, which this process holds.
 
 P. Winter and M. Zachariasen, "Euclidean Steiner minimum trees: an improved exact algorithm",
 Networks 30 (1997) 149-166. D. M. Warme, P. Winter and M. Zachariasen, "Exact algorithms for plane
@@ -63,6 +63,9 @@ DEFAULT_SECONDS = 2e-3
 MANY = 2000
 # Points of a tile, in which an executor's workers generate: about 1.5 GB for each worker.
 TILE_POINTS = 20_000
+# Up to so many points this process generates in one piece, with about 30 kB for each; beyond, in
+# tiles that have so many points together, of those its threads have under way.
+ONE_PIECE, UNDER_WAY = 200_000, 125_000
 # Up to here a whole solve is one kernel call, which nearly always needs no linear programme.
 BATCH_LIMIT = 20
 
@@ -86,7 +89,10 @@ class Options:
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
     tile: int | None = option(
-        None, f"points of a tile, with an executor; None: {TILE_POINTS}", minimum=100
+        None,
+        f"points of a tile; None: {TILE_POINTS} with an executor, else one piece up to {ONE_PIECE} "
+        f"points and {UNDER_WAY} for all threads together beyond",
+        minimum=100,
     )
 
 
@@ -151,13 +157,13 @@ class _Solve:
         run = self.request
         if self.options.save_fsts is not None:
             check_can_write(self.options.save_fsts)
-        in_tiles = self._in_tiles()
+        tile = self._tile()
         if not run.monitor.report("start", 0, 0, self.length, self.bound):
             return self._finished(optimal=False)
         self._begin_well()
         began = time.perf_counter()
         try:
-            trees = self._list(in_tiles)
+            trees = self._list(tile)
         except Stopped:
             return self._finished(optimal=False)
         self.info["generation"] = {**trees.stats, "seconds": time.perf_counter() - began}
@@ -186,15 +192,15 @@ class _Solve:
         run.monitor.known = (None, None)
         self._offer(tree.steiner, tree.edges)
 
-    def _list(self, in_tiles: bool) -> FullTrees:
+    def _list(self, tile: int | None) -> FullTrees:
         """Generate the list of FSTs, or load the one given."""
         from ..fst.enumerate.complete.generate import generate
         from ..fst.trees import FullTrees
 
         if self.options.load_fsts is None:
             limit, points = self.options.max_fst_size, self.request.points
-            if in_tiles:
-                return self._list_in_tiles(limit)
+            if tile is not None:
+                return self._list_in_tiles(tile, limit)
             threads = self._threads()
             return generate(points, max_size=limit, keep_going=self._go_on, threads=threads)
         path = self.options.load_fsts
@@ -209,28 +215,32 @@ class _Solve:
             _log.warning("%s: %s", path, trees.doubt)
         return trees
 
-    def _in_tiles(self) -> bool:
-        """Return whether the list is generated in tiles; refuse options that do not go together."""
+    def _tile(self) -> int | None:
+        """Return how many points a tile has, None where the list is made in one piece."""
         from ..fst.enumerate.tiled.generate import LEAST
 
-        options = self.options
-        if self.request.hands is None:
-            if options.tile is not None:
-                raise OptionError(
-                    "tile is for solving on an executor; give executor (--engine) too"
-                )
-            return False
+        options, n = self.options, len(self.request.points)
+        tile = options.tile
         if options.max_work is not None:
-            raise OptionError("max_work counts work in one piece; it cannot be given an executor")
-        return len(self.request.points) > max(options.tile or TILE_POINTS, LEAST)
+            if self.request.hands is not None or tile is not None:
+                other = "an executor" if tile is None else "together with tile"
+                raise OptionError(f"max_work counts work in one piece; it cannot be given {other}")
+            return None
+        if tile is None and self.request.hands is not None:
+            tile = TILE_POINTS
+        if tile is None and n > ONE_PIECE:
+            tile = max(TILE_POINTS, UNDER_WAY // self._threads())
+        return None if tile is None or n <= max(tile, LEAST) else tile
 
-    def _list_in_tiles(self, max_size: int | None) -> FullTrees:
+    def _list_in_tiles(self, tile: int, max_size: int | None) -> FullTrees:
         from ..fst.enumerate.tiled.generate import generate_in_tiles
+        from ..fst.enumerate.tiled.threads import ThreadHands
 
-        run, tile = self.request, self.options.tile or TILE_POINTS
+        run = self.request
+        hands = run.hands or ThreadHands(self._threads(), run.monitor.report)
         run.monitor.known = (self.length, self.bound)
         try:
-            return generate_in_tiles(run.points, run.hands, tile=tile, max_size=max_size)
+            return generate_in_tiles(run.points, hands, tile=tile, max_size=max_size)
         finally:
             run.monitor.known = (None, None)
 

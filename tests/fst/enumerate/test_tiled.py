@@ -91,8 +91,8 @@ def test_a_square_is_as_in_one_piece():
 
 
 def test_margins_grow_until_nothing_is_lost(monkeypatch):
-    monkeypatch.setattr(tiled, "FIRST_NEAR", 1.0)
-    monkeypatch.setattr(tiled, "FIRST_HELD", 3.0)
+    monkeypatch.setattr(tiled, "FIRST_NEAR", 0.4)
+    monkeypatch.setattr(tiled, "FIRST_HELD", 1.25)
     points, hands = ribbon("uniform", 320), Here()
     found = tiled.generate_in_tiles(points, hands, tile=80)
     assert found.stats["tiles_made"] > found.stats["tiles"]

@@ -285,7 +285,7 @@ def test_bad_models_are_refused(tmp_path):
 
 
 def test_efforts_are_described():
-    assert {"effort", "pieces", "model", "start", "threads"} == {
+    assert {"effort", "pieces", "model", "start", "threads", "turns"} == {
         o.name for o in neural.INFO.options
     }
 

@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.errors import OptionError
 from ..core.options import EffortName, describe, option
 from ..core.solution import Solution
 from ..fst.select.hypergraph import Budget
@@ -34,6 +35,7 @@ from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import cores, share
 from .batches import SmallTrees
 from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
+from .turning import TURNS, search_turned
 
 # From here on a solve uses every core unless told otherwise.
 MANY = 20_000
@@ -126,6 +128,7 @@ class Options:
         0.0, "what a Steiner point costs, as a length: length + cost is minimised", minimum=0.0
     )
     score: str = option("hand", f"what trees are worth: {_in_words(SCORES)}", choices=SCORES)
+    turns: int = option(0, TURNS, minimum=0)
 
 
 INFO = MethodInfo(
@@ -141,6 +144,14 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
+    if options.turns:
+        if options.junction_cost > 0.0:
+            raise OptionError("turns does not go with junction_cost; leave one of them out")
+        once = replace(options, turns=0)
+        again = replace(once, start=None)
+        return search_turned(
+            run, options.turns, lambda one: solve(one, once), lambda one: solve(one, again)
+        )
     if options.junction_cost > 0.0:
         from .junctions import solve_with_cost
 
@@ -184,7 +195,7 @@ def threads_for(asked: int | None, n: int) -> int:
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
     plain = (options.enumerate, options.score) == (Options.enumerate, Options.score)
-    free = options.start is None and options.junction_cost == 0.0
+    free = options.start is None and options.junction_cost == 0.0 and options.turns == 0
     return options.effort != "best" and free and plain
 
 

@@ -45,6 +45,7 @@ from ..scoring.weights import load_weights
 from .batches import SmallTrees
 from .local import CROWDED, MANY, threads_for
 from .search import FEW, Pipeline, Select, search, spanned
+from .turning import TURNS, search_turned
 
 if TYPE_CHECKING:
     from ..scoring.small_instance_kernels import Plan
@@ -112,6 +113,7 @@ class Options:
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
+    turns: int = option(0, TURNS, minimum=0)
 
 
 INFO = MethodInfo(
@@ -127,6 +129,12 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
+    if options.turns:
+        once = replace(options, turns=0)
+        again = replace(once, start=None)
+        return search_turned(
+            run, options.turns, lambda one: solve(one, once), lambda one: solve(one, again)
+        )
     n = len(run.points)
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         if not run.monitor.report("kernel"):
@@ -150,7 +158,7 @@ def _search(run: Run, options: Options, threads: int) -> Tree:
 
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
-    return options.start is None
+    return options.start is None and options.turns == 0
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:

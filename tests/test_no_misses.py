@@ -97,6 +97,12 @@ OTHER = {
         for method in ("local", "neural")
         for effort in ("fast", "default", "best")
     },
+    "turned": (
+        "for method in ('local', 'neural'):\n"
+        "  for n in (3, 20, 200):\n"
+        "    for points in kinds(n): ds.solve(points, method, effort='fast', turns=1)\n"
+        "    ds.solve(rng.random((n, 2)), method, turns=2, time_limit=3, trace=True)"
+    ),
     "neural pieces": (
         "for pieces in ('none', 'third', 'any'):\n"
         "  for n in (30, 400): ds.solve(rng.random((n, 2)), 'neural', pieces=pieces)"

@@ -72,6 +72,8 @@ def calls(method: str) -> Iterator[Call]:
     if "start" in _option_names(method):
         for n in (30, 150):
             yield f"{method} started {n}", partial(_started, plain, rng.random((n, 2)))
+    if "turns" in _option_names(method):
+        yield f"{method} turned", partial(plain, _lattice(9), turns=2)
     yield f"{method} coinciding", partial(plain, np.repeat(rng.random((9, 2)), 2, axis=0))
     yield f"{method} line", partial(plain, np.linspace([0.0, 0.0], [1.0, 3.0], 30))
     yield f"{method} refine", lambda: refinement.refine(plain(rng.random((60, 2))))

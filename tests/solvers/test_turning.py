@@ -9,6 +9,7 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.core.errors import OptionError
+from deepsteiner.solvers import local, neural
 
 METHODS = ("local", "neural")
 
@@ -54,6 +55,13 @@ def test_the_merged_tree_is_strict_and_says_how_often():
         assert all(step["saving"] > 0.0 for step in steps)
 
 
+@pytest.mark.parametrize("scale", [1e-9, 1.0, 1.9e9])
+def test_corners_that_turn_out_of_the_square_stay_in_the_frame(scale):
+    points = np.array([[0, 0], [15, 0], [0, 15], [15, 15], [7, 8], [8, 7]]) * scale
+    tree = ds.solve(points, "local", effort="best", turns=4)
+    assert tree.length == pytest.approx(ds.solve(points, "exact").length, rel=1e-12)
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_a_start_is_kept_or_bettered(method):
     points = board(3)
@@ -75,6 +83,15 @@ def test_batches_turn_too():
     together = ds.solve_many(batch, "local", effort="fast", turns=2)
     alone = [ds.solve(points, "local", effort="fast", turns=2).length for points in batch]
     assert together.lengths.tolist() == alone
+
+
+def test_best_turns_crowded_lists_alone():
+    crowded, uniform = board(1, 20, 330), np.random.default_rng(0).random((330, 2))
+    for method, turns in (("local", local.TURNS_OF_BEST), ("neural", neural.TURNS_OF_BEST)):
+        assert ds.solve(crowded, method, effort="best").info["turns"] == turns
+        assert "turns" not in ds.solve(crowded, method, effort="best", turns=0).info
+        assert "turns" not in ds.solve(uniform, method, effort="best").info
+        assert "turns" not in ds.solve(crowded, method, effort="fast").info
 
 
 def test_reports_never_tell_of_a_longer_tree_than_is_in_hand():

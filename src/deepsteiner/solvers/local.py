@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 
-from ..core.errors import OptionError
 from ..core.options import EffortName, describe, option
 from ..core.solution import Solution
 from ..fst.select.hypergraph import Budget
@@ -35,7 +34,7 @@ from ..run.method import Batch, BatchTrees, MethodInfo, Run, Tree
 from ..run.threads import cores, share
 from .batches import SmallTrees
 from .search import ENUMERATORS, SCORES, Pipeline, Select, search, spanned
-from .turning import TURNS, search_turned
+from .turning import search_turned, turns_option
 
 # From here on a solve uses every core unless told otherwise.
 MANY = 20_000
@@ -45,6 +44,8 @@ BATCH_LIMIT = 128
 SMALL_BUDGET = Budget(4e5, 100_000)
 # Points up to which the better efforts solve the whole list at once; beyond come regions.
 WHOLE = 12_000
+# How often `best` turns crowded points.
+TURNS_OF_BEST = 1
 
 _NARROW = (Pass(60), Pass(60), Pass(200))
 _WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
@@ -128,7 +129,7 @@ class Options:
         0.0, "what a Steiner point costs, as a length: length + cost is minimised", minimum=0.0
     )
     score: str = option("hand", f"what trees are worth: {_in_words(SCORES)}", choices=SCORES)
-    turns: int = option(0, TURNS, minimum=0)
+    turns: int | None = turns_option(TURNS_OF_BEST)
 
 
 INFO = MethodInfo(
@@ -144,21 +145,18 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
-    if options.turns:
-        if options.junction_cost > 0.0:
-            raise OptionError("turns does not go with junction_cost; leave one of them out")
-        once = replace(options, turns=0)
-        again = replace(once, start=None)
-        return search_turned(
-            run, options.turns, lambda one: solve(one, once), lambda one: solve(one, again)
-        )
+    return search_turned(run, options, _solve_once, TURNS_OF_BEST)
+
+
+def _solve_once(run: Run, options: Options) -> Tree:
+    """Search once."""
     if options.junction_cost > 0.0:
         from .junctions import solve_with_cost
 
         free = replace(options, junction_cost=0.0)
         threads = threads_for(options.threads, len(run.points))
         return solve_with_cost(
-            run, options, lambda one: solve(one, free), pipeline(options), threads
+            run, options, lambda one: _solve_once(one, free), pipeline(options), threads
         )
     if run.network is not None:
         from .joining.search import solve_local as solve_joining
@@ -195,7 +193,7 @@ def threads_for(asked: int | None, n: int) -> int:
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
     plain = (options.enumerate, options.score) == (Options.enumerate, Options.score)
-    free = options.start is None and options.junction_cost == 0.0 and options.turns == 0
+    free = options.start is None and options.junction_cost == 0.0 and not options.turns
     return options.effort != "best" and free and plain
 
 

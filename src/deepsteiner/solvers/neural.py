@@ -45,7 +45,7 @@ from ..scoring.weights import load_weights
 from .batches import SmallTrees
 from .local import CROWDED, MANY, threads_for
 from .search import FEW, Pipeline, Select, search, spanned
-from .turning import TURNS, search_turned
+from .turning import search_turned, turns_option
 
 if TYPE_CHECKING:
     from ..scoring.small_instance_kernels import Plan
@@ -58,6 +58,8 @@ QUICK = 40
 SMALL_WORK, SMALL_WIDEST = 4e5, 50_000
 # Slices of work (some 20 ms each) when a whole list is solved at once.
 SLICES = 60
+# How often `best` turns crowded points.
+TURNS_OF_BEST = 4
 
 
 @dataclass(frozen=True)
@@ -113,7 +115,7 @@ class Options:
     threads: int | None = option(
         None, f"threads; None: one, and every core from {MANY} points on", minimum=1
     )
-    turns: int = option(0, TURNS, minimum=0)
+    turns: int | None = turns_option(TURNS_OF_BEST)
 
 
 INFO = MethodInfo(
@@ -129,12 +131,11 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
-    if options.turns:
-        once = replace(options, turns=0)
-        again = replace(once, start=None)
-        return search_turned(
-            run, options.turns, lambda one: solve(one, once), lambda one: solve(one, again)
-        )
+    return search_turned(run, options, _solve_once, TURNS_OF_BEST)
+
+
+def _solve_once(run: Run, options: Options) -> Tree:
+    """Search once."""
     n = len(run.points)
     if n <= BATCH_LIMIT and can_batch(options) and run.trace is None:
         if not run.monitor.report("kernel"):
@@ -158,7 +159,7 @@ def _search(run: Run, options: Options, threads: int) -> Tree:
 
 def can_batch(options: Options) -> bool:
     """Return whether `solve_batch` serves these options."""
-    return options.start is None and options.turns == 0
+    return options.start is None and not options.turns
 
 
 def solve_batch(batch: Batch, options: Options) -> BatchTrees:
@@ -166,7 +167,9 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     small, solved = SmallTrees(batch.points), np.zeros(len(batch.points), dtype=np.bool_)
     _solve_small(small, solved, options, batch.device, never())
     for b in np.flatnonzero(~solved).tolist():
-        tree = _search(batch.run(b), options, 1)
+        tree = search_turned(
+            batch.run(b), options, lambda one, how: _search(one, how, 1), TURNS_OF_BEST
+        )
         small.put(b, tree.steiner, tree.edges)
     return small.refined()
 

@@ -192,6 +192,7 @@ class Search:
         self.weight = 1.0
         self.choosing = 0.0
         self.cut_short = False
+        self.crowded = False
 
     def run(self) -> Tree:
         """Return the best tree that the pipeline and the limits allow."""
@@ -211,7 +212,11 @@ class Search:
         self.length = float(trees.length[picked].sum())
         self._record("start", self.spanning - self.length)
         trees, picked, passes = self._improve(ground, trees, picked)
-        info = {"listed": len(trees) - len(run.points) + 1, "passes": passes}
+        info = {
+            "listed": len(trees) - len(run.points) + 1,
+            "passes": passes,
+            "crowded": self.crowded,
+        }
         steiner, edges = self._finish(trees, picked)
         if self.cut_short and run.monitor.stop_reason is None:
             run.monitor.stop_reason = "time_limit"  # there was time to spare after all
@@ -245,7 +250,8 @@ class Search:
     ) -> tuple[FullTrees, Flags, int]:
         """Spend the budget; return the list, what is picked from it and the passes made."""
         n, how = len(self.request.points), self.pipeline.select
-        crowded, whole = is_crowded(trees), how.whole
+        self.crowded = crowded = is_crowded(trees)
+        whole = how.whole
         if crowded:
             trees, picked, passes = self._solve_crowded(trees, picked, how.crowded)
             whole = min(whole, FEW)

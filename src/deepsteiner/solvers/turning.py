@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 
 from ..core.errors import OptionError
+from ..core.options import option
 from ..core.points import FloatArray, IntArray
 from ..fst.select.exact.concatenation import WAITING, concatenate
 from ..fst.trees import FullTrees
@@ -30,26 +32,55 @@ GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
 # What putting trees together may cost: slices of some 20 ms, and one more for every 50 points.
 SLICES = 100
 
-TURNS = "further searches, each on the points turned; the best of all trees is put together"
+
+def turns_option(in_best: int) -> int | None:
+    """Declare the option, with what None means."""
+    words = (
+        "further searches, each on the points turned, and the best of all trees put together; "
+        f"None: {in_best} for best where the list is crowded, else 0"
+    )
+    return cast("int | None", option(None, words, minimum=0))
 
 
-Solve = Callable[[Run], Tree]
+Solve = Callable[[Run, Any], Tree]
 
 
-def search_turned(run: Run, turns: int, solve: Solve, again: Solve) -> Tree:
-    """Solve, then solve the points turned, so many times; return the best that all make together.
-
-    `again` solves the turned points, and knows nothing of a start. Trees of both must be strict.
-    """
-    if run.plane is not None or run.network is not None:
+def turns_of(run: Run, options: Any, in_best: int) -> int:
+    """Return how many turned searches there may be; refuse what they do not go with."""
+    bare = run.plane is None and run.network is None
+    if options.turns is None:
+        return in_best if options.effort == "best" and bare and is_free(options) else 0
+    if options.turns and not bare:
         raise OptionError("turns goes with neither obstacles nor an existing network; leave it out")
+    if options.turns and not is_free(options):
+        raise OptionError("turns does not go with junction_cost; leave one of them out")
+    return int(options.turns)
+
+
+def is_free(options: Any) -> bool:
+    """Return whether Steiner points cost nothing."""
+    return not getattr(options, "junction_cost", 0.0)
+
+
+def search_turned(run: Run, options: Any, solve: Solve, in_best: int) -> Tree:
+    """Solve, then solve the points turned, as often as the options say.
+
+    The best that all trees make together is returned. `solve` does one search, and its trees are
+    strict. The `options` have `turns`, `effort` and `start`, which only the first search heeds;
+    where they leave it open, `best` turns crowded points `in_best` times.
+    """
+    turns, once = turns_of(run, options, in_best), replace(options, turns=0)
+    if not turns:
+        return solve(run, once)
     reserve = finishing_seconds(run.monitor, len(run.points))
-    first = solve(run)
-    if _is_stopped(run):
+    first = solve(run, once)
+    enough = options.turns is None and not first.info.get("crowded")
+    if enough or _is_stopped(run):
         return first
+    again = replace(once, start=None)
     merged = _Merged(run, first, reserve)
     for turn in range(1, turns + 1):
-        tree = _solved_turned(run, turn, merged.length, again)
+        tree = _solved_turned(run, turn, merged.length, lambda one: solve(one, again))
         if _is_stopped(run):  # and so the tree may be unfinished
             break
         merged.add(*tree)
@@ -115,22 +146,29 @@ def _is_stopped(run: Run) -> bool:
     return run.monitor.stop_reason is not None
 
 
-def _solved_turned(run: Run, turn: int, length: float, solve: Solve) -> tuple[FloatArray, IntArray]:
-    """Return the tree of the points turned, turned back; reports tell of the best `length`."""
+def _solved_turned(
+    run: Run, turn: int, length: float, solve: Callable[[Run], Tree]
+) -> tuple[FloatArray, IntArray]:
+    """Return the tree of the points turned, turned back; reports tell of the best `length`.
+
+    The points are made half as large, to stay in the frame however they are turned.
+    """
     cos, sin = np.cos(turn * GOLDEN_ANGLE), np.sin(turn * GOLDEN_ANGLE)
     turned = np.array([[cos, sin], [-sin, cos]])
 
     def told(one: Progress) -> bool:
-        best = length if one.length is None else min(one.length, length)
+        best = length if one.length is None else min(2.0 * one.length, length)
         return run.monitor.report(f"turn {turn}: {one.phase}", one.done, one.total, best)
 
     remaining = run.monitor.remaining()
     limit = remaining if np.isfinite(remaining) else None
     monitor = Monitor(limit, told if run.monitor.on_progress is not None else None)
-    tree = solve(replace(run, points=run.points @ turned, monitor=monitor, trace=None))
+    smaller = replace(run.frame, exponent=run.frame.exponent - 1)
+    points = 0.5 * run.points @ turned
+    tree = solve(replace(run, points=points, frame=smaller, monitor=monitor, trace=None))
     if monitor.stop_reason is not None and run.monitor.stop_reason is None:
         run.monitor.stop_reason = monitor.stop_reason
-    return tree.steiner @ turned.T, tree.edges
+    return 2.0 * tree.steiner @ turned.T, tree.edges
 
 
 def _spanning_list(points: FloatArray) -> FullTrees:

@@ -45,7 +45,7 @@ SMALL_BUDGET = Budget(4e5, 100_000)
 # Points up to which the better efforts solve the whole list at once; beyond come regions.
 WHOLE = 12_000
 # How often `best` turns crowded points.
-TURNS_OF_BEST = 1
+TURNS_OF_BEST = 4
 
 _NARROW = (Pass(60), Pass(60), Pass(200))
 _WIDE = (*_NARROW, Pass(200, 1e6), Pass(1000, 1e6), Pass(1000, 1e6))
@@ -103,7 +103,7 @@ EFFORTS: dict[EffortName, Select] = {
     "fast": Select(_NARROW, Crowded(_QUICK)),
     "default": Select(_WIDE, CROWDED["default"], _REGIONS, WHOLE, WHOLE, slices=60),
     "best": Select(
-        _WIDE, Crowded(_ALL + _THIN, 5, 2 * _MERGED), _REGIONS, WHOLE, WHOLE, 60, _WIDEST,
+        _WIDE, CROWDED["best"], _REGIONS, WHOLE, WHOLE, 60, _WIDEST,
         Crowded(_ALL + _THIN, 1, _MERGED), 400, grown=2000, grown_largest=10,
     ),
 }  # fmt: skip
@@ -145,7 +145,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
-    return search_turned(run, options, _solve_once, TURNS_OF_BEST)
+    return search_turned(run, options, _solve_once, _solve_turned, TURNS_OF_BEST)
 
 
 def _solve_once(run: Run, options: Options) -> Tree:
@@ -176,6 +176,16 @@ def _solve_once(run: Run, options: Options) -> Tree:
             return small.refined_tree(run)
     threads = threads_for(options.threads, len(run.points))
     return search(run, pipeline(options), options.start, threads)
+
+
+def _solve_turned(run: Run, options: Options) -> Tree:
+    """Search points that were turned; `best` leaves out what it does beyond passes."""
+    if options.effort != "best":
+        return _solve_once(run, options)
+    whole = pipeline(options)
+    quicker = replace(whole.select, more=())
+    threads = threads_for(options.threads, len(run.points))
+    return search(run, replace(whole, select=quicker), None, threads)
 
 
 def pipeline(options: Options) -> Pipeline:

@@ -131,7 +131,7 @@ INFO = MethodInfo(
 
 def solve(run: Run, options: Options) -> Tree:
     """Solve one instance."""
-    return search_turned(run, options, _solve_once, TURNS_OF_BEST)
+    return search_turned(run, options, _solve_once, _solve_once, TURNS_OF_BEST)
 
 
 def _solve_once(run: Run, options: Options) -> Tree:
@@ -167,9 +167,8 @@ def solve_batch(batch: Batch, options: Options) -> BatchTrees:
     small, solved = SmallTrees(batch.points), np.zeros(len(batch.points), dtype=np.bool_)
     _solve_small(small, solved, options, batch.device, never())
     for b in np.flatnonzero(~solved).tolist():
-        tree = search_turned(
-            batch.run(b), options, lambda one, how: _search(one, how, 1), TURNS_OF_BEST
-        )
+        alone = partial(_search, threads=1)
+        tree = search_turned(batch.run(b), options, alone, alone, TURNS_OF_BEST)
         small.put(b, tree.steiner, tree.edges)
     return small.refined()
 

@@ -62,12 +62,13 @@ def is_free(options: Any) -> bool:
     return not getattr(options, "junction_cost", 0.0)
 
 
-def search_turned(run: Run, options: Any, solve: Solve, in_best: int) -> Tree:
+def search_turned(run: Run, options: Any, solve: Solve, again: Solve, in_best: int) -> Tree:
     """Solve, then solve the points turned, as often as the options say.
 
-    The best that all trees make together is returned. `solve` does one search, and its trees are
-    strict. The `options` have `turns`, `effort` and `start`, which only the first search heeds;
-    where they leave it open, `best` turns crowded points `in_best` times.
+    The best that all trees make together is returned. `solve` does the first search and `again`
+    each of the others, which need not be as thorough; their trees are strict. The `options` have
+    `turns`, `effort` and `start`, which only the first search heeds; where they leave it open,
+    `best` turns crowded points `in_best` times.
     """
     turns, once = turns_of(run, options, in_best), replace(options, turns=0)
     if not turns:
@@ -77,10 +78,10 @@ def search_turned(run: Run, options: Any, solve: Solve, in_best: int) -> Tree:
     enough = options.turns is None and not first.info.get("crowded")
     if enough or _is_stopped(run):
         return first
-    again = replace(once, start=None)
+    unstarted = replace(once, start=None)
     merged = _Merged(run, first, reserve)
     for turn in range(1, turns + 1):
-        tree = _solved_turned(run, turn, merged.length, lambda one: solve(one, again))
+        tree = _solved_turned(run, turn, merged.length, lambda one: again(one, unstarted))
         if _is_stopped(run):  # and so the tree may be unfinished
             break
         merged.add(*tree)

@@ -149,6 +149,10 @@ def solve(run: Run, options: Options) -> Tree:
         return solve_with_cost(
             run, options, lambda one: solve(one, free), pipeline(options), threads
         )
+    if run.network is not None and run.plane is not None:
+        from .both.search import solve_local as solve_both
+
+        return solve_both(run, options)
     if run.network is not None:
         from .joining.search import solve_local as solve_joining
 

@@ -2,70 +2,150 @@
 
 The shortest tree that joins the network, obstacles left out, is a lower bound; where it crosses
 none, it is the shortest tree. Of the network only what lies outside the obstacles is joined then,
-which no tree is hindered by. Where the tree crosses obstacles, the best tree found comes back
-beside that bound.
+which no tree is hindered by. Obstacles that it crosses come into play, and the shortest tree around
+these is the next bound, until one crosses nothing.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from ...core.errors import OptionError
+from ...core.proofs import is_contradicted, report_contradiction
 from ...run.method import Run, Tree
 from ...run.monitor import Monitor, Progress
+from ...run.watch import Stopped
 from ..around.repair import CLOSE
 from ..joining.proof import solve_exact as solve_joining
 from .ground import Graph, Ground
-from .search import improved, led_around, spanning
-
-SHARE = 0.5
-"""The share of a time limit that the proof without obstacles gets."""
+from .rounds import field_of, nodes_and_lengths, union
+from .search import improved, led_around, settled, spanning
 
 
 def solve_exact(run: Run, has_options: bool) -> Tree:
-    """Return the shortest tree where it crosses no obstacle; else a good one, and a bound."""
+    """Return the shortest tree, proven, or as far as the limits allow."""
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
     ground = Ground.of(run)
-    if not run.monitor.report("start"):
-        return ground.tree(spanning(ground))
-    bare = _without_obstacles(run)
-    bound = bare.lower_bound or 0.0
-    graph = ground.bare(run.points, bare)
-    info = {**bare.info, "crossed": len(ground.plane.crossed(graph.nodes, graph.edges))}
-    if info["crossed"]:
-        graph = _around(ground, graph, bound)
-    optimal = bare.optimal and graph.length <= bound * (1.0 + CLOSE)
-    bound = min(bound, graph.length)
-    run.monitor.report("done", 1, 1, graph.length, bound)
-    if not info["crossed"]:
-        return replace(bare, lower_bound=bound, optimal=optimal, info=info)
-    if run.trace is not None:
-        unit = run.frame.unit
-        run.trace.append({"stage": "round", "bound": bound * unit, "length": graph.length * unit})
-    return ground.tree(graph, lower_bound=bound, optimal=optimal, info=info)
-
-
-def _without_obstacles(run: Run) -> Tree:
-    """Return the tree that joins the network as if there were no obstacles."""
-
-    def forward(one: Progress) -> bool:
-        # Trees without obstacles are no trees here: only the bound is told.
-        return run.monitor.report(one.phase, one.done, one.total, None, one.lower_bound)
-
-    limit = None if run.monitor.time_limit is None else SHARE * run.monitor.remaining()
-    monitor = Monitor(limit, forward) if run.monitor.is_watched else Monitor()
-    return solve_joining(replace(run, plane=None, monitor=monitor), False)
-
-
-def _around(ground: Ground, bare: Graph, bound: float) -> Graph:
-    """Return a good tree around the obstacles."""
-    monitor = ground.run.monitor
     best = spanning(ground)
-    monitor.known = (best.length, bound)
-    if len(ground.plane.home) == 1 and monitor.report("leading edges around"):
-        found, _ = led_around(ground, bare, lambda: True)
-        best = min(best, found, key=lambda one: one.length)
-    best = improved(ground, best, "default")
-    monitor.known = (None, None)
-    return best
+    if ground.case.mandatory < 2:
+        run.monitor.report("done", 1, 1, 0.0, 0.0)
+        return ground.tree(best, lower_bound=0.0, optimal=True)
+    run.monitor.known = (best.length, None)
+    proof = Proof(ground, best)
+    try:
+        return proof.go()
+    finally:
+        run.monitor.known = (None, None)
+
+
+@dataclass
+class Proof:
+    """The rounds of a proof: the best tree, the best bound, the obstacles in play."""
+
+    ground: Ground
+    best: Graph
+    bound: float = 0.0
+    active: set[int] = field(default_factory=set)
+    rounds: list[dict[str, Any]] = field(default_factory=list)
+
+    def go(self) -> Tree:
+        """Prove the best tree, or find a shorter one; stop where a limit says so."""
+        optimal = self._go_on("start") and self._first_round()
+        while not optimal and self._go_on("obstacles in play", len(self.active)):
+            before = len(self.active)
+            outcome = self._round()
+            if outcome is None or (not outcome and len(self.active) == before):
+                break
+            optimal = outcome
+        run, info = self.ground.run, {}
+        if is_contradicted(self.bound, self.best.length):
+            unit = run.frame.unit
+            info["contradiction"] = report_contradiction(
+                "exact", run.frame.back(run.points), self.bound * unit, self.best.length * unit
+            )
+            return self.ground.tree(self.best, info=info)
+        bound = min(self.bound, self.best.length)
+        run.monitor.report("done", 1, 1, self.best.length, bound)
+        if run.trace is not None:
+            unit = run.frame.unit
+            for one in self.rounds:
+                lengths = {"bound": one["bound"] * unit, "length": one["length"] * unit}
+                run.trace.append({"stage": "round", **one, **lengths})
+        info = {
+            "rounds": len(self.rounds),
+            "active_obstacles": len(self.active),
+            "active_corners": max((one["corners"] for one in self.rounds), default=0),
+        }
+        return self.ground.tree(self.best, lower_bound=bound, optimal=optimal, info=info)
+
+    def _go_on(self, phase: str, done: int = 0, total: int = 0, bound: float = 0.0) -> bool:
+        bound = min(max(self.bound, bound), self.best.length)
+        return self.ground.run.monitor.report(phase, done, total, self.best.length, bound)
+
+    def _first_round(self) -> bool:
+        """Solve as if there were no obstacles."""
+        run = self.ground.run
+        if run.monitor.time_limit is not None:  # the proof may not be finished
+            self.best = improved(self.ground, self.best, "fast")
+        monitor = run.monitor
+
+        def forward(one: Progress) -> bool:
+            # Trees without obstacles are no trees here: only the bound is told.
+            bound = min(one.lower_bound or 0.0, self.best.length)
+            return monitor.report(one.phase, one.done, one.total, self.best.length, bound)
+
+        limit = None if monitor.time_limit is None else monitor.remaining()
+        inner = Monitor(limit, forward) if monitor.is_watched else Monitor()
+        tree = solve_joining(replace(run, plane=None, monitor=inner, trace=None), False)
+        self.bound = tree.lower_bound or 0.0
+        if not tree.optimal:
+            return False
+        return self._offer(self.ground.bare(run.points, tree), 0, 0)
+
+    def _offer(self, found: Graph, corners: int, trees: int) -> bool:
+        """Take the shortest tree of a round; whether it proves the best one."""
+        ground = self.ground
+        crossed = ground.plane.crossed(found.nodes, found.edges)
+        if not crossed:
+            self._take(ground.tidied(found))
+        elif found.length < self.best.length and len(ground.plane.home) == 1:
+            try:
+                around, _ = led_around(ground, found, lambda: self._go_on("leading edges around"))
+                self._take(settled(ground, around, lambda: self._go_on("settling")))
+            except Stopped:
+                pass
+        record = {"corners": corners, "trees": trees, "bound": self.bound}
+        self.rounds.append({**record, "length": self.best.length, "crossed": len(crossed)})
+        self.active |= set(crossed)
+        return self.bound >= self.best.length * (1.0 - CLOSE)
+
+    def _take(self, found: Graph) -> None:
+        if found.length < self.best.length:
+            self.best = found
+
+    def _round(self) -> bool | None:
+        """Solve with the obstacles in play; whether that is a proof, None where it is cut short."""
+        from ...fst.enumerate.corners.segments import generate_with_segments
+        from ...fst.select.optional.concatenation import concatenate
+
+        if len(self.rounds) <= 1 and self.ground.run.monitor.time_limit is None:
+            self.best = improved(self.ground, self.best, "fast")
+        area = field_of(self.ground, self.active)
+        trees = generate_with_segments(area.ground, area.seen, self._go_on)
+        if not trees.complete:
+            return None
+        nodes, length = nodes_and_lengths(area, trees)
+        choice = concatenate(
+            nodes, length, area.count, self.ground.case.mandatory, self._go_on,
+            ceiling=self.best.length,
+        )  # fmt: skip
+        self.bound = max(self.bound, min(choice.lower_bound, self.best.length))
+        if self.ground.run.monitor.stop_reason is not None:
+            return None
+        if not len(choice.picked):
+            # Nothing is shorter than the best tree, or else the programme failed.
+            return True if self.bound >= self.best.length * (1.0 - CLOSE) else None
+        corners = area.count - self.ground.case.count
+        return self._offer(union(self.ground, area, trees, choice.picked), corners, len(nodes))

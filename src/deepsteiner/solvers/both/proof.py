@@ -11,16 +11,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from ...core.errors import OptionError
 from ...core.proofs import is_contradicted, report_contradiction
 from ...run.method import Run, Tree
 from ...run.monitor import Monitor, Progress
-from ...run.watch import Stopped
+from ...run.watch import Stopped, waited
 from ..around.repair import CLOSE
 from ..joining.proof import solve_exact as solve_joining
 from .ground import Graph, Ground
-from .rounds import field_of, nodes_and_lengths, union
+from .rounds import Field, field_of, nodes_and_lengths, union
 from .search import improved, led_around, settled, spanning
+
+MOST_CORNERS = 500
+"""Corners in play up to which `local` tries a proof."""
 
 
 def solve_exact(run: Run, has_options: bool) -> Tree:
@@ -49,9 +54,11 @@ class Proof:
     bound: float = 0.0
     active: set[int] = field(default_factory=set)
     rounds: list[dict[str, Any]] = field(default_factory=list)
+    improve: bool = True
+    most_corners: float = np.inf
 
-    def go(self) -> Tree:
-        """Prove the best tree, or find a shorter one; stop where a limit says so."""
+    def run(self) -> bool:
+        """Go through the rounds; whether the best tree is proven in the end."""
         optimal = self._go_on("start") and self._first_round()
         while not optimal and self._go_on("obstacles in play", len(self.active)):
             before = len(self.active)
@@ -59,7 +66,13 @@ class Proof:
             if outcome is None or (not outcome and len(self.active) == before):
                 break
             optimal = outcome
-        run, info = self.ground.run, {}
+        return optimal
+
+    def go(self) -> Tree:
+        """Prove the best tree, or find a shorter one; stop where a limit says so."""
+        optimal = self.run()
+        run = self.ground.run
+        info: dict[str, Any] = {}
         if is_contradicted(self.bound, self.best.length):
             unit = run.frame.unit
             info["contradiction"] = report_contradiction(
@@ -87,9 +100,9 @@ class Proof:
     def _first_round(self) -> bool:
         """Solve as if there were no obstacles."""
         run = self.ground.run
-        if run.monitor.time_limit is not None:  # the proof may not be finished
-            self.best = improved(self.ground, self.best, "fast")
         monitor = run.monitor
+        if self.improve and monitor.time_limit is not None:  # the proof may not be finished
+            self.best = improved(self.ground, self.best, "fast")
 
         def forward(one: Progress) -> bool:
             # Trees without obstacles are no trees here: only the bound is told.
@@ -130,9 +143,15 @@ class Proof:
         from ...fst.enumerate.corners.segments import generate_with_segments
         from ...fst.select.optional.concatenation import concatenate
 
-        if len(self.rounds) <= 1 and self.ground.run.monitor.time_limit is None:
+        monitor = self.ground.run.monitor
+        if self.improve and len(self.rounds) <= 1 and monitor.time_limit is None:
             self.best = improved(self.ground, self.best, "fast")
-        area = field_of(self.ground, self.active)
+        if len(self.ground.plane.corners.of(self.active).places) > self.most_corners:
+            return None
+        try:
+            area = self._field()
+        except Stopped:
+            return None
         trees = generate_with_segments(area.ground, area.seen, self._go_on)
         if not trees.complete:
             return None
@@ -142,10 +161,32 @@ class Proof:
             ceiling=self.best.length,
         )  # fmt: skip
         self.bound = max(self.bound, min(choice.lower_bound, self.best.length))
-        if self.ground.run.monitor.stop_reason is not None:
+        if monitor.stop_reason is not None:
             return None
         if not len(choice.picked):
             # Nothing is shorter than the best tree, or else the programme failed.
             return True if self.bound >= self.best.length * (1.0 - CLOSE) else None
         corners = area.count - self.ground.case.count
         return self._offer(union(self.ground, area, trees, choice.picked), corners, len(nodes))
+
+    def _field(self) -> Field:
+        ground, active = self.ground, set(self.active)
+        if not ground.run.monitor.is_watched:
+            return field_of(ground, active)
+        return waited(lambda: field_of(ground, active), lambda: self._go_on("what sees what"))
+
+
+def with_some_proof(ground: Ground, best: Graph, steps: int) -> tuple[Graph, bool]:
+    """Return the best tree of so many steps of a proof, and whether it is the shortest."""
+    monitor = ground.run.monitor
+    left = [steps]
+
+    def forward(one: Progress) -> bool:
+        left[0] -= 1
+        return left[0] > 0 and monitor.report(one.phase, one.done, one.total, one.length)
+
+    limit = None if monitor.time_limit is None else monitor.remaining()
+    inner = replace(ground.run, monitor=Monitor(limit, forward), trace=None)
+    proof = Proof(Ground(inner, ground.case), best, improve=False, most_corners=MOST_CORNERS)
+    done = proof.run()
+    return proof.best, done

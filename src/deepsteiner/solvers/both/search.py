@@ -31,6 +31,10 @@ SMALL = 30
 """Nodes up to which trees without obstacles are shortest ones."""
 TURNS: dict[EffortName, int] = {"fast": 1, "default": 2, "best": 4}
 """How often windows are solved and the network joined anew."""
+FEW = 150
+"""Nodes up to which a proof is tried."""
+PROOF_STEPS: dict[EffortName, int] = {"fast": 4000, "default": 30_000, "best": 300_000}
+"""Its steps."""
 TRIED = 12
 """Ways of which the shortest joins what the cells leave apart."""
 SETTLING = 10
@@ -54,10 +58,21 @@ def solve_local(run: Run, options: Any) -> Tree:
         raise OptionError("local takes no start where there is an existing network")
     ground = Ground.of(run)
     run.monitor.report("start")
-    first = spanning(ground)
-    graph = improved(ground, first, options.effort)
+    graph = _searched(ground, spanning(ground), options.effort)
     run.monitor.report("done", 1, 1, graph.length)
     return ground.tree(graph)
+
+
+def _searched(ground: Ground, graph: Graph, effort: EffortName) -> Graph:
+    """Return a short tree: of few nodes from a proof, as far as some steps lead."""
+    from .proof import with_some_proof
+
+    if not 2 <= ground.case.mandatory <= ground.case.count <= FEW:
+        return improved(ground, graph, effort)
+    graph = improved(ground, graph, "fast")
+    graph, done = with_some_proof(ground, graph, PROOF_STEPS[effort])
+    _record(ground.run, "proof", graph.length)
+    return graph if done or effort == "fast" else improved(ground, graph, effort)
 
 
 def _record(run: Run, step: str, length: float) -> None:

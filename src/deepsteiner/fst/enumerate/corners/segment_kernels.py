@@ -3,9 +3,9 @@
 Of all shortest trees take one with the most full trees, and of these one with the fewest leaves
 inside segments. A full tree of it has at most one: with two, both slide along their segments while
 all edges keep their directions, and the length does not change (see `networks.site_kernels`). They
-slide until a leaf is at an end, or an edge vanishes, or an edge meets a corner of an obstacle: there
-it can be cut into two, which makes more full trees. Where an obstacle touches a segment, as where a
-line enters it, an edge may end at any angle: these places are nodes.
+slide until a leaf is at an end, or an edge vanishes, or an edge meets a corner of an obstacle:
+there it can be cut into two, which makes more full trees. Where an obstacle touches a segment, as
+where a line enters it, an edge may end at any angle: these places are nodes.
 """
 
 from __future__ import annotations

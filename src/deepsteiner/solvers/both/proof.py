@@ -19,11 +19,16 @@ from ...run.method import Run, Tree
 from ...run.monitor import Monitor, Progress
 from ...run.watch import Stopped, waited
 from ..around.repair import CLOSE
+from ..joining.case import looks_at_all_pairs, total
+from ..joining.case import spanning as spanned_bare
+from ..joining.proof import first_bound
 from ..joining.proof import solve_exact as solve_joining
 from .ground import Graph, Ground
 from .rounds import Field, field_of, nodes_and_lengths, union
 from .search import improved, led_around, settled, spanning
 
+SHARE = 0.3
+"""Share of a time limit in which a good tree is looked for before the proof begins."""
 MOST_CORNERS = 500
 """Corners in play up to which `local` tries a proof."""
 
@@ -79,7 +84,7 @@ class Proof:
                 "exact", run.frame.back(run.points), self.bound * unit, self.best.length * unit
             )
             return self.ground.tree(self.best, info=info)
-        bound = min(self.bound, self.best.length)
+        bound = min(self.bound, self.best.length) or None
         run.monitor.report("done", 1, 1, self.best.length, bound)
         if run.trace is not None:
             unit = run.frame.unit
@@ -101,8 +106,10 @@ class Proof:
         """Solve as if there were no obstacles."""
         run = self.ground.run
         monitor = run.monitor
+        if looks_at_all_pairs(self.ground.case):
+            self.bound = first_bound(self.ground.case, total(spanned_bare(self.ground.case)))
         if self.improve and monitor.time_limit is not None:  # the proof may not be finished
-            self.best = improved(self.ground, self.best, "fast")
+            self._improve(SHARE * monitor.remaining())
 
         def forward(one: Progress) -> bool:
             # Trees without obstacles are no trees here: only the bound is told.
@@ -112,7 +119,7 @@ class Proof:
         limit = None if monitor.time_limit is None else monitor.remaining()
         inner = Monitor(limit, forward) if monitor.is_watched else Monitor()
         tree = solve_joining(replace(run, plane=None, monitor=inner, trace=None), False)
-        self.bound = tree.lower_bound or 0.0
+        self.bound = max(self.bound, tree.lower_bound or 0.0)
         if not tree.optimal:
             return False
         return self._offer(self.ground.bare(run.points, tree), 0, 0)
@@ -134,6 +141,18 @@ class Proof:
         self.active |= set(crossed)
         return self.bound >= self.best.length * (1.0 - CLOSE)
 
+    def _improve(self, seconds: float) -> None:
+        """Look for a shorter tree, for some seconds at most."""
+        run = self.ground.run
+
+        def forward(one: Progress) -> bool:
+            return run.monitor.report(one.phase, one.done, one.total, one.length, self.bound)
+
+        limit = None if seconds == np.inf else seconds
+        inner = Monitor(limit, forward) if run.monitor.is_watched else Monitor()
+        part = Ground(replace(run, monitor=inner, trace=None), self.ground.case)
+        self.best = improved(part, self.best, "fast")
+
     def _take(self, found: Graph) -> None:
         if found.length < self.best.length:
             self.best = found
@@ -145,7 +164,7 @@ class Proof:
 
         monitor = self.ground.run.monitor
         if self.improve and len(self.rounds) <= 1 and monitor.time_limit is None:
-            self.best = improved(self.ground, self.best, "fast")
+            self._improve(np.inf)
         if len(self.ground.plane.corners.of(self.active).places) > self.most_corners:
             return None
         try:

@@ -82,20 +82,21 @@ def _record(run: Run, step: str, length: float) -> None:
 
 def spanning(ground: Ground) -> Graph:
     """Return a spanning tree under shortest ways around the obstacles and along the network."""
-    from ...plane.links import contacts, links
+    from ...plane.links import Links, contacts, links
 
     run, case, plane = ground.run, ground.case, ground.plane
     n = len(run.points)
     if case.mandatory < 2:
         return Graph(run.points, ground.on, np.empty((0, 2), np.int64))
-    spots = np.concatenate((run.points, plane.corners.places))
-    ends, parts = contacts(plane, spots, ground.network.joinable)
-    places = np.concatenate((run.points, ends))
+
+    def linked(stop: IntArray) -> tuple[FloatArray, IntArray, Links]:
+        spots = np.concatenate((run.points, plane.corners.places))
+        ends, parts = contacts(plane, spots, ground.network.joinable)
+        node = np.concatenate((case.node_of, ground.node_of_part[parts]))
+        return ends, parts, links(plane, np.concatenate((run.points, ends)), node, stop)
+
+    ends, parts, found = hurried(linked, lambda: run.monitor.report("spanning tree"))
     owner = np.concatenate((ground.on, parts))
-    node = np.concatenate((case.node_of, ground.node_of_part[parts]))
-    found = hurried(
-        lambda stop: links(plane, places, node, stop), lambda: run.monitor.report("spanning tree")
-    )
     rows = spanning_links(found.pairs, found.lengths, case.mandatory, case.count)
     vertices, edges = found.ways(rows)
     # Terminals first; of all places with contacts the part is known.

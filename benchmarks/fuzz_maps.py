@@ -278,7 +278,7 @@ def compare(case: Case, limit: float | None, on_grid: bool, lines: list[Any]) ->
     if on_grid and few and exact.obstacles:
         polygons = [shapely.Polygon(one[0], one[1:]) for one in exact.obstacles]
         others["grid"] = grid_length(np.unique(points, axis=0), polygons, 0.14, parts)
-        case.on_grid = np.isfinite(others["grid"])
+        case.on_grid = bool(np.isfinite(others["grid"]))
     if {"mst", "local"} <= set(others) and others["local"] > others["mst"] * (1 + SLACK):
         case.found.append("local is longer than mst")
     for name, length in others.items():

@@ -375,7 +375,7 @@ def _free_plane(
     """
     if not hard and not soft:
         return None, network
-    from .plane.joinable import outside
+    from .plane.joining.outside import outside
     from .plane.plane import Plane as Obstructed
     from .plane.soft import Soft
 

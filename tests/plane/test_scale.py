@@ -186,7 +186,7 @@ def test_triangles_around_a_wall_are_free_on_both_sides():
 @pytest.mark.parametrize("seed", range(4))
 def test_what_of_segments_is_outside(seed):
     """`free_spans` and `contacts_with`: places along segments, asked one by one."""
-    from deepsteiner.plane.span_kernels import contacts_with, free_spans
+    from deepsteiner.plane.joining.span_kernels import contacts_with, free_spans
 
     _, plane = random_map(seed, 5, 10, 0.2)
     random = np.random.default_rng(seed)

@@ -14,7 +14,7 @@ from deepsteiner.fst.enumerate.corners.segments import (  # noqa: E402
     _SegmentGrowth,
     generate_with_segments,
 )
-from deepsteiner.plane.joinable import outside  # noqa: E402
+from deepsteiner.plane.joining.outside import outside  # noqa: E402
 from deepsteiner.plane.networks import Network, read_network  # noqa: E402
 from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
 from deepsteiner.run.method import Run  # noqa: E402

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...core.points import FloatArray, IntArray
 from ...core.trees import tree_length
-from ...plane.links import SAME, foot_of
+from ...plane.joining.links import SAME, foot_of
 from ...plane.networks import Joinable, Network
 from ...plane.plane import Plane
 from ...run.method import Run, Tree

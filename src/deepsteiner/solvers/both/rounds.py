@@ -110,7 +110,7 @@ def _distances(
     count: int,
 ) -> FloatArray:  # fmt: skip
     """Return the lengths of straight free ways between nodes; infinite where there is none."""
-    from ...plane.links import foot_of
+    from ...plane.joining.links import foot_of
     from ...plane.sight_kernels import all_see
 
     distance = np.full((count, count), np.inf)

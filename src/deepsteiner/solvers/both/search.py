@@ -82,7 +82,7 @@ def _record(run: Run, step: str, length: float) -> None:
 
 def spanning(ground: Ground) -> Graph:
     """Return a spanning tree under shortest ways around the obstacles and along the network."""
-    from ...plane.links import Links, contacts, links
+    from ...plane.joining.links import Links, contacts, links
 
     run, case, plane = ground.run, ground.case, ground.plane
     n = len(run.points)

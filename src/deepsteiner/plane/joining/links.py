@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.points import FloatArray, IntArray
-from .networks import Joinable
-from .plane import Plane, as_pairs
+from ...core.points import FloatArray, IntArray
+from ..networks import Joinable
+from ..plane import Plane, as_pairs
 
 if TYPE_CHECKING:
-    from .cell_kernels import Cells
-    from .mesh_kernels import Mesh
+    from ..cell_kernels import Cells
+    from ..mesh_kernels import Mesh
 
 NEAR = 8
 """Segments on which the feet of a place are looked at."""
@@ -57,7 +57,7 @@ class Links:
 
     def ways(self, rows: IntArray) -> tuple[FloatArray, IntArray]:
         """Return all vertices, and the edges of some ways over them."""
-        from .cell_kernels import ways
+        from ..cell_kernels import ways
 
         edges = ways(self.cells, np.ascontiguousarray(self.roots[rows]))
         edges = np.unique(np.sort(edges, axis=1), axis=0)
@@ -139,8 +139,8 @@ def links(plane: Plane, places: FloatArray, node: IntArray, stop: IntArray) -> L
     stop
         Where stop[0] is set, what is missing goes along edges of the triangulation.
     """
-    from . import cell_kernels as kernels
-    from .triangulation import triangulated
+    from .. import cell_kernels as kernels
+    from ..triangulation import triangulated
 
     rings = [ring for ring, _ in plane.rings]
     mesh, number = triangulated(np.concatenate((places, plane.corners.places)), rings, plane.boxes)

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..core.errors import ObstacleError
-from ..core.points import FloatArray, IntArray
-from .networks import Joinable, Network
-from .plane import as_complex
+from ...core.errors import ObstacleError
+from ...core.points import FloatArray, IntArray
+from ..networks import Joinable, Network
+from ..plane import as_complex
 
 if TYPE_CHECKING:
-    from .plane import Plane
+    from ..plane import Plane
 
 SHORT = 1e-8
 """Parts of segments shorter than this, in units of the frame, are places alone: rounding leaves too

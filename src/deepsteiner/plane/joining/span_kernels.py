@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from ..core.jit import njit
-from .box_tree_kernels import DEEPEST, BoxTree, is_deep, misses
-from .sight_kernels import DEPTH, SAME, Complexes, Floats, Ints, apart, height
+from ...core.jit import njit
+from ..box_tree_kernels import DEEPEST, BoxTree, is_deep, misses
+from ..sight_kernels import DEPTH, SAME, Complexes, Floats, Ints, apart, height
 
 
 @njit(cache=True, error_model="numpy")

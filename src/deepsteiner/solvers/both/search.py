@@ -23,10 +23,12 @@ from ...plane.plane import Plane
 from ...plane.routes import way_around
 from ...run.method import Run, Tree
 from ...run.watch import Stopped, hurried
-from ..around.repair import REPAIRS, Best, led, part_of
+from ..around.repair import MANY_REPAIRS, REPAIRS, Best, led, part_of
 from ..joining.case import spanning_links
 from .ground import FREE, NEARER, Graph, Ground
 
+MANY = 300
+"""Points beyond which it is repaired less often."""
 SMALL = 30
 """Nodes up to which trees without obstacles are shortest ones."""
 TURNS: dict[EffortName, int] = {"fast": 1, "default": 2, "best": 4}
@@ -204,12 +206,14 @@ def _turned(ground: Ground, graph: Graph, effort: EffortName) -> Graph:
 def repaired(ground: Ground, best: Graph, effort: EffortName) -> Graph:
     """Solve without obstacles, lead crossing edges around, make bends points, and again.
 
-    Bends of the best tree are points from the beginning, and again without them.
+    Bends of the best tree are points from the beginning; where points are few enough, once more
+    without them.
     """
     if len(ground.plane.home) > 1:
         return best  # of regions that only the network connects each has its own tree
     known = ground.bends(best)
-    for bends in (known, np.empty((0, 2))) if len(known) else (known,):
+    again = len(known) and len(ground.run.points) <= MANY
+    for bends in (known, np.empty((0, 2))) if again else (known,):
         best = _repaired(ground, best, bends, effort)
     return best
 
@@ -221,7 +225,7 @@ def _repaired(ground: Ground, best: Graph, bends: FloatArray, effort: EffortName
         return run.monitor.report("leading edges around", 0, 0, best.length)
 
     taken = {tuple(one) for one in bends.tolist()}
-    for _ in range(REPAIRS):
+    for _ in range(REPAIRS if len(run.points) <= MANY else MANY_REPAIRS):
         if not go_on():
             break
         points = np.concatenate((run.points, bends))

@@ -183,6 +183,15 @@ OTHER = {
         "    for given in (lines, [(lines, 'optional')]):\n"
         "      ds.solve(rng.random((n, 2)), method, existing=given, time_limit=5)"
     ),
+    "obstacles and existing": (
+        "lines = [[[0.1, 0.5], [0.9, 0.55]], ([[0.3, 0.1], [0.3, 0.4]], 'optional')]\n"
+        "for method in ('mst', 'local', 'exact', 'auto'):\n"
+        "  for n in (1, 4, 20, 60):\n"
+        "    one = datasets.generate_map('convex', n, obstacles=8, cover=0.2, seed=n)\n"
+        "    given = {'obstacles': one.obstacles, 'existing': lines}\n"
+        "    ds.solve(one.points, method, time_limit=5, **given)\n"
+        "  ds.solve(one.points[:20], method, trace=True, **given)"
+    ),
     "junction cost": (
         "for cost in (0.001, 0.05, 1.0):\n"
         "  for n in (4, 25, 150): ds.solve(rng.random((n, 2)), 'local', junction_cost=cost)"

@@ -88,8 +88,9 @@ def solve(
         of the points. What touches is one part. Edges end on parts at `joints` of their own, and
         only new edges count. All points and all parts become one network; a pair (shapes,
         "optional") or a GeoJSON property "optional" marks what a tree may do without. Polygons are
-        joined as areas: points inside them are connected already. Not together with obstacles.
-        Needs shapely, and a method that `supports` existing networks.
+        joined as areas: points inside them are connected already. Lines may run through obstacles,
+        and are joined outside of them. Needs shapely, and a method that `supports` existing
+        networks.
     clearance
         A distance to keep from hard obstacles, in the units of the points (metres with `crs`);
         lines and points are obstacles where it is not 0.
@@ -135,15 +136,14 @@ def solve(
     given = as_points(points)
     plane = _input_plane(crs or getattr(points, "crs", None), project_to, given)
     hard, soft = _shapes(obstacles, plane, chosen)
-    lines = _lines(existing, chosen, bool(hard or soft))
+    lines = _lines(existing, chosen, bool(soft))
     kept = _check_clearance(clearance)
     inside = as_points(plane.into(given)) if plane else given
-    around = (
-        _network_reach(lines, plane) if lines else _reach([*hard, *(one for one, _ in soft)], kept)
-    )
-    problem = Problem.of(inside, policy, around)
-    free = _free_plane(hard, soft, kept, problem)
+    reach = [_network_reach(lines, plane), _reach([*hard, *(one for one, _ in soft)], kept)]
+    around = [one for one in reach if len(one)]
+    problem = Problem.of(inside, policy, np.concatenate(around) if around else None)
     network = _network(lines, given, plane, problem)
+    free, network = _free_plane(hard, soft, kept, problem, network)
     hands = _hands(executor, chosen, monitor, free is not None or network is not None)
     stream = instance_seed(problem.terminals, seed) if chosen.info.random else seed
     steps: list[dict[str, Any]] | None = [] if trace else None
@@ -236,6 +236,8 @@ def _joined_solution(
         given, back(problem.frame.back(tree.steiner)), edges, 0.0, method=tree.method or name,
         info=dict(tree.info), crs=plane.crs if plane else None,
         plane_crs=plane.plane_crs if plane else None, joints=joints, existing=run.network.shapes,
+        bends=np.array(back(problem.frame.back(tree.bends))),
+        **({} if run.plane is None else _surroundings(run, back)),
     )  # fmt: skip
     lengths = bare.edge_lengths()
     length = float(np.cumsum(lengths)[-1]) if len(lengths) else 0.0
@@ -297,7 +299,7 @@ def _shapes(
     )
 
 
-def _lines(existing: Any, chosen: Method, obstacles: bool) -> tuple[Any, ...]:
+def _lines(existing: Any, chosen: Method, regions: bool) -> tuple[Any, ...]:
     """Return existing networks as lines and polygons in the user's coordinates."""
     if existing is None:
         return ()
@@ -306,15 +308,17 @@ def _lines(existing: Any, chosen: Method, obstacles: bool) -> tuple[Any, ...]:
     shapes = read_network(existing)
     if shapes:
         check_supports(chosen.info, "existing")
-        if obstacles:
+        if regions:
             raise OptionError(
-                "obstacles and an existing network cannot be given together; give one of them"
+                "soft regions and an existing network cannot be given together; give one of them"
             )
     return shapes
 
 
 def _network_reach(lines: tuple[Any, ...], plane: Plane | None) -> FloatArray:
     """Return all points of existing networks, for the frame."""
+    if not lines:
+        return np.empty((0, 2))
     from .core.surroundings.existing import corners_of
 
     corners = corners_of(lines)
@@ -351,10 +355,10 @@ def _check_clearance(clearance: Any) -> float:
     return width
 
 
-def _reach(shapes: list[Any], clearance: float) -> FloatArray | None:
+def _reach(shapes: list[Any], clearance: float) -> FloatArray:
     """Return corners of boxes that hold the widened obstacles, for the frame."""
     if not shapes:
-        return None
+        return np.empty((0, 2))
     from .plane.shapes import MITRE_LIMIT, load_shapely
 
     low_x, low_y, high_x, high_y = load_shapely().total_bounds(shapes)
@@ -363,20 +367,28 @@ def _reach(shapes: list[Any], clearance: float) -> FloatArray | None:
 
 
 def _free_plane(
-    hard: list[Any], soft: list[tuple[Any, float]], clearance: float, problem: Problem
-) -> Any:
-    """Return the plane with what lies in it, terminals checked; None where that is nothing."""
+    hard: list[Any], soft: list[tuple[Any, float]], clearance: float, problem: Problem, network: Any
+) -> tuple[Any, Any]:
+    """Return the plane with what lies in it, terminals checked; None where that is nothing.
+
+    Also returns the existing network, to be joined outside the obstacles only.
+    """
     if not hard and not soft:
-        return None
+        return None, network
+    from .plane.joining.outside import outside
     from .plane.plane import Plane as Obstructed
     from .plane.soft import Soft
 
     free = Obstructed.of(hard, clearance, problem.frame)
+    if network is not None:
+        if not len(free):
+            return None, network
+        return free, outside(network, free, problem.points, problem.first)
     free.check_terminals(problem.points, problem.first)
     regions = Soft.of(soft, free, problem.frame) if soft else None
     if regions is not None and regions.faces:
-        return replace(free, soft=regions)
-    return free if len(free) else None
+        return replace(free, soft=regions), None
+    return (free if len(free) else None), None
 
 
 def terminal_edges(problem: Problem, edges: IntArray) -> IntArray:

@@ -83,6 +83,8 @@ def calls(method: str) -> Iterator[Call]:
     if "existing" in get_method(method, {}).info.supports:
         for n in (1, 12, 60):
             yield f"{method} existing {n}", partial(_joining, plain, rng.random((n, 2)))
+        for n in (3, 20):
+            yield f"{method} both {n}", partial(_joining, plain, rng.random((n, 2)), True)
     if method == "local":
         priced = partial(plain, rng.random((60, 2)), junction_cost=0.005)
         yield "local junction cost", priced
@@ -159,10 +161,18 @@ def _edits(points: FloatArray) -> None:
     tree.with_obstacles([np.array([[2.0, 0.0], [3.0, 0.0], [2.5, 1.0]])]).with_points(remove=[1])
 
 
-def _joining(plain: Callable[..., Any], points: FloatArray) -> None:
-    """Solve with lines to join, one of them optional."""
+def _joining(plain: Callable[..., Any], points: FloatArray, around: bool = False) -> None:
+    """Solve with lines to join, one of them optional; or among obstacles, one through a line."""
     lines = [[[0.1, 0.2], [0.4, 0.3], [0.8, 0.1]], [[0.2, 0.8], [0.3, 0.9]]]
-    plain(points, existing=[lines, ([[[0.7, 0.6], [0.9, 0.7]]], "optional")], trace=True)
+    network = [lines, ([[[0.7, 0.6], [0.9, 0.7]]], "optional")]
+    if not around:
+        plain(points, existing=network, trace=True)
+        return
+    apart = points + np.where(points[:, :1] < 0.5, -0.3, 0.3) * [1.0, 0.0]
+    shape = np.array([[0.3, 0.0], [0.7, 0.1], [0.5, 0.28]])
+    triangles = [shape + np.array([0.0, height]) for height in np.linspace(-0.3, 0.9, 5)]
+    plain(apart, existing=network, obstacles=triangles, trace=True)
+    plain(apart, existing=network, obstacles=triangles, on_progress=lambda _: True)
 
 
 def run(

@@ -181,3 +181,28 @@ def test_triangles_around_a_wall_are_free_on_both_sides():
     start, around = mesh_kernels.neighbours_of_vertices(kept, 4)
     assert np.diff(start).tolist() == [2, 1, 2, 1]
     assert len(around) == 6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_of_segments_is_outside(seed):
+    """`free_spans` and `contacts_with`: places along segments, asked one by one."""
+    from deepsteiner.plane.joining.span_kernels import contacts_with, free_spans
+
+    _, plane = random_map(seed, 5, 10, 0.2)
+    random = np.random.default_rng(seed)
+    ring = plane.rings[0][0]
+    tails = np.concatenate((random.random((20, 2)), ring[:2]))
+    heads = np.concatenate((random.random((20, 2)), 2.0 * ring[1:2] - ring[:1], ring[2:3]))
+    rows, shares = free_spans(plane.boxes, as_complex(tails), as_complex(heads))
+    assert (shares[:, 0] <= shares[:, 1]).all()
+    for k in range(len(tails)):
+        t = random.random(300)
+        deep = plane.inside(tails[k] + t[:, None] * (heads[k] - tails[k]))
+        own = shares[rows == k]
+        assert (own[1:, 0] >= own[:-1, 1]).all()
+        edge = np.abs(t[:, None] - own.ravel()).min(axis=1, initial=1.0) < 1e-6
+        free = ((own[:, :1] <= t) & (t <= own[:, 1:])).any(axis=0)
+        assert (free[~edge] == ~deep[~edge]).all()
+        found = contacts_with(plane.boxes, complex(*tails[k]), complex(*heads[k]))
+        ends = own[(own > 1e-9) & (own < 1 - 1e-9)]
+        assert all(np.abs(found - one).min() < 1e-9 for one in ends)

@@ -371,7 +371,6 @@ def test_few_relays(client):
         ({"obstacles": [[[0, 0], [1, 1], [2, "a"]]]}, 422, "obstacles[0]"),
         ({"obstacles": [[[k, k * k] for k in range(2001)]]}, 413, "at most 2000 in all, got 2001"),
         ({"existing": [[[0, 0]]]}, 422, "existing[0]: a line is a list of at least 2"),
-        ({"existing": [PIPE], "obstacles": [WALL]}, 422, "cannot be given together"),
         ({"existing": [PIPE], "radius": 1}, 422, "radius does not go with existing lines"),
         ({"obstacles": [WALL], "method": "greedy"}, 422, "does not take obstacles"),
         ({"obstacles": [[[-1, -1], [2, -1], [2, 2], [-1, 2]]]}, 422, "inside an obstacle"),

@@ -98,11 +98,14 @@ def test_links_hold_existing_lines(visit):
     assert here.page.get_attribute("#plane-a .layer-lines", "d") == ""
 
 
-def test_lines_and_obstacles_together_are_refused_in_words(visit):
+def test_lines_and_obstacles_together(visit):
     here = visit(SQUARE + WALL + "&lines=0.2,2;0.8,2")
-    here.until("document.querySelector('#verdict').dataset.kind === 'error'")
-    assert "cannot be given together" in here.text("#verdict")
-    here.problems.clear()  # the browser notes the refused request
+    solution = here.solved()
+    assert solution["joints"]
+    assert solution["existing"]
+    assert solution["obstacles"]
+    assert "around 1 obstacle, " in here.text("#verdict")
+    assert "on 1 existing line" in here.text("#verdict")
 
 
 def test_a_terminal_inside_is_told(visit):

@@ -226,7 +226,7 @@ def test_what_does_not_go_together():
     with pytest.raises(ds.errors.OptionError, match="does not take existing networks; auto, mst"):
         ds.solve(points, "greedy", existing=lines)
     with pytest.raises(ds.errors.OptionError, match="cannot be given together"):
-        ds.solve(points, "local", existing=lines, obstacles=[[[5, 5], [6, 5], [6, 6]]])
+        ds.solve(points, "local", existing=lines, obstacles=[([[5, 5], [6, 5], [6, 6]], 2.0)])
     with pytest.raises(ds.errors.OptionError, match="junction_cost goes with neither"):
         ds.solve(points, "local", existing=lines, junction_cost=0.1)
     with pytest.raises(ds.errors.OptionError, match="no option 'existing'"):

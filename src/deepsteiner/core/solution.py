@@ -25,7 +25,7 @@ from .surroundings.existing import (
     parts_at,
     parts_of,
 )
-from .surroundings.obstacles import Polygon, check_free, weighted_lengths
+from .surroundings.obstacles import Polygon, check_free, crossing_edges, weighted_lengths
 from .trees import LENGTH_TOLERANCE, check_strict, check_tree, cut_edges, tree_length
 
 if TYPE_CHECKING:
@@ -194,8 +194,9 @@ class Solution(Editable, Exported):
         ----------
         strict
             Also require every Steiner point to have degree 3 and its edges to meet at 120 degrees,
-            and every joint to be the nearest place of its part. With a `junction_cost` in `info`
-            Steiner points may also have degree 4, where two straight lines cross.
+            and every joint to be the nearest place of its part, unless an obstacle is in the way.
+            With a `junction_cost` in `info` Steiner points may also have degree 4, where two
+            straight lines cross.
 
         Returns
         -------
@@ -274,9 +275,13 @@ class Solution(Editable, Exported):
         check_joined(self.terminals, added, self.joints, self.edges, own, needed)
         if strict and len(self.joints):
             plane = self._plane()
-            drawn = geometries(self.existing, np.asarray if plane is None else plane.into)
-            first = len(nodes) - len(self.joints)
-            check_nearest(nodes, self.edges, first, drawn, parts, own)
+            into = np.asarray if plane is None else plane.into
+            drawn, first = geometries(self.existing, into), len(nodes) - len(self.joints)
+            line = np.array([[0, 1]])
+            check_nearest(
+                nodes, self.edges, first, drawn, parts, own,
+                lambda way: not len(crossing_edges(way, line, self.obstacles, into)),
+            )  # fmt: skip
 
     def with_max_edge(self, limit: float) -> Solution:
         """Return the same network with relays on its edges, so that none is longer than `limit`.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -131,6 +131,16 @@ def _split(shape: Any, where: str) -> Iterator[Existing]:
     yield Existing(tuple(np.array(ring.coords)[:, :2].copy() for ring in rings), filled=True)
 
 
+class Joinable(NamedTuple):
+    """Where a network can be joined: segments, and places alone, each with its part."""
+
+    tails: FloatArray
+    heads: FloatArray
+    parts: IntArray
+    places: FloatArray
+    owners: IntArray
+
+
 @dataclass(frozen=True)
 class Network:
     """Existing networks in the coordinates of a frame.
@@ -143,11 +153,14 @@ class Network:
         The part of each.
     into
         Maps the user's coordinates into the frame.
+    outside
+        What of it is outside obstacles and within reach; None where there are no obstacles.
     """
 
     shapes: tuple[Existing, ...]
     part: IntArray
     into: Callable[[FloatArray], FloatArray]
+    outside: Joinable | None = None
 
     @classmethod
     def of(
@@ -172,8 +185,10 @@ class Network:
         return geometries(self.shapes, self.into)
 
     @cached_property
-    def segments(self) -> tuple[FloatArray, FloatArray, IntArray]:
-        """The ends of all segments, and the part of each."""
+    def joinable(self) -> Joinable:
+        """Where the network can be joined: all its segments, or what obstacles leave of them."""
+        if self.outside is not None:
+            return self.outside
         tails, heads, parts = [], [], []
         for shape, part in zip(self.shapes, self.part.tolist(), strict=True):
             for ring in shape.rings:
@@ -182,7 +197,13 @@ class Network:
                 tails.append(points[:-1][moved])
                 heads.append(points[1:][moved])
                 parts.append(np.full(int(moved.sum()), part))
-        return np.concatenate(tails), np.concatenate(heads), np.concatenate(parts)
+        return Joinable(
+            np.concatenate(tails),
+            np.concatenate(heads),
+            np.concatenate(parts),
+            np.empty((0, 2)),
+            np.empty(0, np.int64),
+        )
 
     @property
     def needed(self) -> IntArray:

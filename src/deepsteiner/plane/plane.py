@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -74,7 +75,8 @@ class Plane:
     frame
         The frame.
     home
-        The region of the free plane that the terminals are in, once `check_terminals` knows it.
+        The regions of the free plane that a tree may be in, once it is known where terminals are:
+        one, or several that an existing network connects.
     soft
         The soft regions beside them (a `soft.Soft`), None where there are none.
     """
@@ -218,7 +220,15 @@ class Plane:
     def unreachable(self, nodes: FloatArray) -> Flags:
         """Return which nodes are inside an obstacle, or cut off from the terminals by one."""
         deep = self.inside(nodes)
-        return deep | (self.regions(nodes) != self.home[0]) if self.home else deep
+        return deep | ~np.isin(self.regions(nodes), self.home) if self.home else deep
+
+    def within(self, region: int) -> Plane:
+        """Return the same plane for a tree that stays in one region."""
+        if self.home == [region]:
+            return self
+        found = copy.copy(self)  # with all that was found out about it
+        object.__setattr__(found, "home", [region])
+        return found
 
     def inside(self, nodes: FloatArray) -> Flags:
         """Return which nodes are inside an obstacle."""
@@ -247,14 +257,7 @@ class Plane:
         """
         if not len(self):
             return
-        deep = self.inside(points)
-        if deep.any():
-            row = int(np.argmax(deep))
-            x, y = self.frame.back(points[row : row + 1])[0]
-            raise ObstacleError(
-                f"point {first[row]} at ({x:g}, {y:g}) is inside an obstacle; terminals must be "
-                "outside, or on the boundary"
-            )
+        self.check_outside(points, first)
         region = self.regions(points)
         self.home[:] = [int(region[0])]
         apart = np.flatnonzero(region != region[0])
@@ -264,6 +267,17 @@ class Plane:
             raise ObstacleError(
                 f"point {first[row]} at ({x:g}, {y:g}) is cut off from point {first[0]} by "
                 "obstacles; no tree joins them"
+            )
+
+    def check_outside(self, points: FloatArray, first: IntArray) -> None:
+        """Raise ObstacleError where a terminal is inside an obstacle."""
+        deep = self.inside(points)
+        if deep.any():
+            row = int(np.argmax(deep))
+            x, y = self.frame.back(points[row : row + 1])[0]
+            raise ObstacleError(
+                f"point {first[row]} at ({x:g}, {y:g}) is inside an obstacle; terminals must be "
+                "outside, or on the boundary"
             )
 
     def regions(self, points: FloatArray) -> IntArray:

@@ -113,6 +113,10 @@ def solve(run: Run, options: Options, known: Tree | None = None) -> Tree:
     and no proof that it contradicts is handed out.
     """
     n = len(run.points)
+    if run.network is not None and run.plane is not None:
+        from .both.proof import solve_exact as solve_both
+
+        return solve_both(run, options != Options())
     if run.network is not None:
         from .joining.proof import solve_exact as solve_joining
 

@@ -158,6 +158,10 @@ def _solve_once(run: Run, options: Options) -> Tree:
         return solve_with_cost(
             run, options, lambda one: _solve_once(one, free), pipeline(options), threads
         )
+    if run.network is not None and run.plane is not None:
+        from .both.search import solve_local as solve_both
+
+        return solve_both(run, options)
     if run.network is not None:
         from .joining.search import solve_local as solve_joining
 

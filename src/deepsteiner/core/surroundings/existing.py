@@ -199,11 +199,13 @@ def check_nearest(
     drawn: Any,
     shape_parts: IntArray,
     parts: IntArray,
+    is_free: Callable[[FloatArray], bool],
 ) -> None:
     """Raise TreeError where an edge to a part could be shorter by ending elsewhere on it.
 
     `first` is the number of the first joint, `parts` the part of each. In a strict tree edges meet
-    lines at right angles, and corners at no less; this says the same by lengths.
+    lines at right angles, and corners at no less; this says the same by lengths. `is_free` tells
+    whether an edge, given by both ends, goes through no obstacle.
     """
     shapely = load_shapely()
     both = np.concatenate((edges, edges[:, ::-1]))
@@ -215,10 +217,12 @@ def check_nearest(
     }
     for joint, other in both.tolist():
         length = float(np.hypot(*(nodes[joint] - nodes[other])))
-        least = float(
-            shapely.distance(wholes[int(parts[joint - first])], shapely.Point(nodes[other]))
+        spot = shapely.Point(nodes[other])
+        way = shapely.get_coordinates(
+            shapely.shortest_line(spot, wholes[int(parts[joint - first])])
         )
-        if length > least * (1.0 + LENGTH_TOLERANCE) + allowed:
+        least = float(np.hypot(*(way[0] - way[1])))
+        if length > least * (1.0 + LENGTH_TOLERANCE) + allowed and is_free(way):
             raise TreeError(
                 f"edge [{other}, {joint}] ends on the network {length - least:.3g} farther than it "
                 "has to"

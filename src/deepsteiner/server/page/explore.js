@@ -124,11 +124,15 @@ export class Explore {
     const count = (wanted, name) =>
       format.plural(shapes.filter(({ kind }) => kind === wanted).length, name);
     const { steiner_points: relays, bends = [], joints = [] } = solution;
+    const around = `${format.plural(bends.length, "bend")} around ${count("obstacle", "obstacle")}`;
+    const joined = `${format.plural(joints.length, "joint")} on ${count("line", "existing line")}`;
+    const beside = [
+      ...(shapes.some(({ kind }) => kind === "obstacle") ? [around] : []),
+      ...(solution.existing?.length ? [joined] : []),
+    ];
     const words = network
       ? `${format.plural(relays.length, "relay")}, at least ${network.bound} are needed`
-      : solution.existing?.length
-        ? `${format.plural(joints.length, "joint")} on ${count("line", "existing line")}`
-        : `${format.plural(bends.length, "bend")} around ${count("obstacle", "obstacle")}`;
+      : beside.join(", ");
     setText($("#verdict"), words);
     $("#verdict").dataset.kind = "";
   }

@@ -204,6 +204,14 @@ def led_around(
 
     Raises Stopped where `go_on` says no.
     """
+    nodes, links, more = led(plane, nodes, edges, go_on)
+    return straightened(plane, nodes, n, links), more
+
+
+def led(
+    plane: Plane, nodes: FloatArray, edges: IntArray, go_on: Callable[[], bool]
+) -> tuple[FloatArray, IntArray, list[FloatArray]]:
+    """Return nodes and edges with those that cross led around; bends come after the given nodes."""
 
     def way(a: int, b: int) -> tuple[int, int, FloatArray]:
         if not go_on():
@@ -216,7 +224,7 @@ def led_around(
     ways.extend((a, b, np.empty((0, 2))) for a, b in edges[free].tolist())
     more.extend(bend for _, _, bends in ways for bend in bends)
     bends, links = joined(nodes, ways)
-    return straightened(plane, np.concatenate((nodes, bends)), n, links), more
+    return np.concatenate((nodes, bends)), links, more
 
 
 def _lifted(

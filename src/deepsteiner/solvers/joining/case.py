@@ -57,9 +57,12 @@ class Case:
     node_of
         The node of every terminal.
     layout
-        The terminals off the network and all segments, with their nodes.
+        The terminals off the network and all segments, with their nodes; after the terminals
+        places of parts alone, which obstacles may leave of a segment.
     mandatory
         How many of the nodes, the first ones, every tree must have.
+    parts
+        The part of each node after the free terminals.
     """
 
     run: Run
@@ -67,6 +70,7 @@ class Case:
     node_of: IntArray
     layout: Layout
     mandatory: int
+    parts: IntArray
 
     @classmethod
     def of(cls, run: Run) -> Case:
@@ -77,24 +81,25 @@ class Case:
         on = network.part_at(run.points)
         free = np.flatnonzero(on < 0)
         taken = np.union1d(on[on >= 0], network.needed)
-        order = np.concatenate((taken, np.setdiff1d(np.arange(len(network)), taken)))
-        number = np.empty(len(network), np.int64)
+        tail, head, part, alone, whose = network.joinable
+        there = np.union1d(part, whose)  # obstacles may leave nothing of an optional part
+        order = np.concatenate((taken, np.setdiff1d(there, taken))).astype(np.int64)
+        number = np.full(len(network), -1)
         number[order] = len(free) + np.arange(len(order))
         node_of = np.empty(len(run.points), np.int64)
         node_of[free] = np.arange(len(free))
         node_of[on >= 0] = number[on[on >= 0]]
-        tail, head, part = network.segments
         owner = number[part]
         rows = np.argsort(owner, kind="stable")
-        count = len(free) + len(network)
+        count = len(free) + len(order)
         layout = Layout(
-            as_complex(run.points[free]),
-            np.arange(len(free)),
+            as_complex(np.concatenate((run.points[free], alone))),
+            np.concatenate((np.arange(len(free)), number[whose])).astype(np.int64),
             as_complex(tail[rows]),
             as_complex(head[rows]),
             np.searchsorted(owner[rows], np.arange(count + 1)).astype(np.int64),
         )
-        return cls(run, free, node_of, layout, len(free) + len(taken))
+        return cls(run, free, node_of, layout, len(free) + len(taken), order)
 
     @property
     def count(self) -> int:
@@ -148,7 +153,17 @@ def solve_mst(run: Run) -> Tree:
 
 
 def spanning(case: Case) -> list[Piece]:
-    """Return a minimum spanning tree of the mandatory nodes under shortest chains of links.
+    """Return a minimum spanning tree of the mandatory nodes under shortest chains of links."""
+    if case.mandatory < 2:
+        return []
+    pairs, ours, theirs = _links(case)
+    kept = spanning_links(pairs, np.abs(ours - theirs), case.mandatory, case.count)
+    found = [_edge(pairs[k], ours[k], theirs[k]) for k in kept.tolist()]
+    return without_bare_parts(found, case.mandatory, case.count)
+
+
+def spanning_links(pairs: IntArray, lengths: FloatArray, mandatory: int, count: int) -> IntArray:
+    """Return the links, by their rows, of a spanning tree of the mandatory nodes.
 
     A chain may go through optional parts, at no cost along them. As K. Mehlhorn, "A faster
     approximation algorithm for the Steiner problem in graphs", Information Processing Letters 27
@@ -158,19 +173,15 @@ def spanning(case: Case) -> list[Piece]:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import dijkstra
 
-    if case.mandatory < 2:
-        return []
-    pairs, ours, theirs = _links(case)
-    lengths = np.abs(ours - theirs)
     both = np.concatenate((pairs, pairs[:, ::-1]))
-    graph = csr_array((np.tile(lengths, 2), (both[:, 0], both[:, 1])), shape=2 * (case.count,))
+    graph = csr_array((np.tile(lengths, 2), (both[:, 0], both[:, 1])), shape=2 * (count,))
     away, before, nearest = dijkstra(
-        graph, indices=np.arange(case.mandatory), return_predecessors=True, min_only=True
+        graph, indices=np.arange(mandatory), return_predecessors=True, min_only=True
     )
     bridging = away[pairs[:, 0]] + lengths + away[pairs[:, 1]]
     number = {(int(a), int(b)): k for k, (a, b) in enumerate(pairs.tolist())}
     taken: set[int] = set()
-    for k in kruskal(nearest[pairs], bridging, case.count):
+    for k in kruskal(nearest[pairs], bridging, count):
         taken.add(k)
         for node in pairs[k].tolist():
             while before[node] >= 0:
@@ -178,9 +189,7 @@ def spanning(case: Case) -> list[Piece]:
                 taken.add(number[min(node, previous), max(node, previous)])
                 node = previous
     rows = np.array(sorted(taken), dtype=np.int64)
-    kept = rows[kruskal(pairs[rows], lengths[rows], case.count)]
-    found = [_edge(pairs[k], ours[k], theirs[k]) for k in kept.tolist()]
-    return without_bare_parts(found, case.mandatory, case.count)
+    return rows[kruskal(pairs[rows], lengths[rows], count)]
 
 
 def _edge(pair: IntArray, p: complex, q: complex) -> Piece:
@@ -232,10 +241,10 @@ def _links(case: Case) -> tuple[IntArray, Any, Any]:
     """Return pairs of nodes, smaller first, each once, and where they are nearest to each other."""
     from ...plane.contact_kernels import contacts
 
-    layout, n = case.layout, len(case.free)
+    layout, n = case.layout, len(case.layout.places)
     tail = np.concatenate((layout.places, layout.tail))
     head = np.concatenate((layout.places, layout.head))
-    node = np.concatenate((np.arange(n), np.repeat(np.arange(case.count), np.diff(layout.first))))
+    node = np.concatenate((layout.node, np.repeat(np.arange(case.count), np.diff(layout.first))))
     if looks_at_all_pairs(case):
         rows = np.stack(np.triu_indices(len(tail), 1), axis=1)
     else:

@@ -147,7 +147,7 @@ class _Windows:
         layout = case.layout
         self.owner = np.repeat(np.arange(case.count), np.diff(layout.first))
         middles = as_pairs(0.5 * (layout.tail + layout.head))
-        self.reach = float(0.5 * np.abs(layout.head - layout.tail).max())
+        self.reach = float(0.5 * np.abs(layout.head - layout.tail).max(initial=0.0))
         self.index = cKDTree(middles)
         self.tried: set[tuple[int, ...]] = set()
 
@@ -340,6 +340,8 @@ class _Windows:
         layout = case.layout
         if node < len(case.free):
             return float(abs(layout.places[node] - place))
+        if layout.first[node] == layout.first[node + 1]:
+            return np.inf
         from ...plane.contact_kernels import nearest_in
 
         return float(abs(nearest_in(layout, node, place) - place))

@@ -42,6 +42,10 @@ def solve(run: Run, options: Options) -> Tree:
     """Return the minimum spanning tree of the points (see monitored_spanning_tree for limits)."""
     from ...geometry.spanning_trees import monitored_spanning_tree
 
+    if run.network is not None and run.plane is not None:
+        from ..both.search import solve_mst as solve_both
+
+        return solve_both(run)
     if run.network is not None:
         from ..joining.case import solve_mst as solve_joining
 

@@ -171,7 +171,7 @@ def grow(
     Two edges that meet at 120 degrees, neither longer than the link between their sides, end at
     most sqrt(3) links apart: that bounds where partners can be. Nearly all pairs are told apart by
     it, so it is looked at first, and without a root. Branches with the last node are
-    never closed, and left out.
+    closed by segments only, and left out where there are none.
     """
     branches, members = sprouts.branches, sprouts.members
     last = len(ground.places) - 1
@@ -207,7 +207,7 @@ def grow(
                 if not arc.exists:
                     continue
                 arc = join(ground, sprouts, low, other, row, member, arc, between)
-                if arc.exists and members[member + size - 1] != last:
+                if arc.exists and (members[member + size - 1] != last or len(ground.tails) > 0):
                     row += 1
                     member += size
         low += 1

@@ -31,17 +31,25 @@ WHOLE = 2.0 * math.pi
 THIRD = WHOLE / 3.0
 
 
+NOWHERE_TO_END = np.empty(0, np.complex128)
+NO_NODES = np.empty(0, np.int64)
+
+
 class Landscape(NamedTuple):
     """What the tests need to know about the nodes.
 
-    places: terminals, then corners.
-    special: the special distance of all pairs (see `plane.geodesic_kernels`).
+    places: terminals, then corners. Where an existing network is joined, vertices of it stand
+        before the corners: each is a node of its own here, though a part of the network has many.
+    special: the special distance of all pairs (see `plane.geodesic_kernels`); below 0 between
+        nodes of one part, which no tree has two of.
     side, free: at corners, the direction of one wall and the free angle; free is 2 pi where
         nothing is known about the directions, and at terminals.
     terminals: how many of the nodes are terminals.
     blocks: the obstacles in play.
     longest: the longest special distance, which no edge exceeds.
     by_x: the terminals from left to right.
+    tails, heads: segments on which trees may end at right angles.
+    anchors: for each segment a node of its part.
     """
 
     places: Complexes
@@ -52,6 +60,9 @@ class Landscape(NamedTuple):
     blocks: Blocks
     longest: float
     by_x: Ints
+    tails: Complexes = NOWHERE_TO_END
+    heads: Complexes = NOWHERE_TO_END
+    anchors: Ints = NO_NODES
 
 
 @lean

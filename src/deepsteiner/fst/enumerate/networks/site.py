@@ -55,12 +55,12 @@ def site_of(bare: Layout, mandatory: int) -> tuple[Site, FloatArray]:
     longest = float(lengths.max())
     special = np.minimum(special_distances(chains, edges, lengths), longest)
     np.fill_diagonal(special, -1.0)
-    places, node, start, spokes = _leaves(bare)
+    places, node, start, spokes = leaves_of(bare)
     layout = bare._replace(places=places, node=node)
     return Site(layout, start, spokes, special, mandatory, longest), distance
 
 
-def _leaves(bare: Layout) -> tuple[Any, IntArray, IntArray, Any]:
+def leaves_of(bare: Layout) -> tuple[Any, IntArray, IntArray, Any]:
     """Return the terminals, then vertices that can be leaves; nodes; spokes in compressed rows."""
     from .site_kernels import widest_gap
 

@@ -1,0 +1,1 @@
+"""Existing networks among obstacles: where they can be joined, and the ways there."""

@@ -1,0 +1,1 @@
+"""Trees that keep out of obstacles and join existing networks."""

@@ -114,7 +114,6 @@ class _Growth:
         from .growth_kernels import straight_edges
 
         pairs = straight_edges(self.ground, seen)
-        count = len(self.ground.places)
         complete = True
         # Without a full tree a shortest tree falls into parts, one at each of its leaves. A part
         # has ends besides that leaf where this is a corner, for a corner in use has two edges; and

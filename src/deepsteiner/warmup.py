@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import zip_longest
+from itertools import combinations, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,6 +97,7 @@ def calls(method: str) -> Iterator[Call]:
         yield "exact lists", partial(_exact_lists, api.solve, rng)
         yield "exact in tiles", partial(_exact_in_tiles, rng.random((280, 2)))
         yield "local cuts", _local_cuts
+        yield "optional nodes", _optional_nodes
         yield "probes in parts", _probes_in_parts
     if method == "local":
         yield "tiles", partial(_tiles, rng.random((900, 2)))
@@ -141,6 +142,24 @@ def _exact_in_tiles(points: FloatArray) -> None:
 
     with HereExecutor() as executor:
         solve(points * [100.0, 3.0], "exact", executor=executor, tile=100)
+
+
+def _optional_nodes() -> None:
+    """Probe and programme a list with nodes that may be left out, as only wide blocks are."""
+    from .fst.select.hypergraph import Hypergraph
+    from .fst.select.optional.probe_kernels import probe_all, set_up_probes
+    from .fst.select.optional.programme import Ask, Programme
+
+    size, terminals = 9, 6
+    leaves = [np.array(pair) for pair in combinations(range(size), 2)]
+    length = np.random.default_rng(0).random(len(leaves)) + 0.5
+    Programme(leaves, length, Ask(size, terminals, np.inf, None)).run(None)
+    graph = Hypergraph(size, 2 * np.arange(len(leaves) + 1), np.concatenate(leaves), length)
+    probes = set_up_probes(
+        graph, np.arange(size) >= terminals, np.empty((0, 0)), np.arange(size), 100.0,
+        np.ones(len(leaves), np.bool_),
+    )  # fmt: skip
+    probe_all(probes, 20, 100, 0, 1)
 
 
 def _relays(points: FloatArray) -> None:

@@ -210,6 +210,7 @@ def test_links_and_arcs_that_can_meet(seed):
     for one, two in random.choice(inner, (200, 2)).tolist():
         growth.links_from(ground.special, sprouts, one, links)
         least = growth.least_link(sprouts, links, two)
+        assert growth.least_special(ground.special, sprouts, one, two) == least
         if set(members[one]) & set(members[two]):
             assert least < 0.0
         else:

@@ -119,7 +119,7 @@ def test_optional_nodes_of_one_tree_are_peeled_off():
     leaves = [[0, 1], [0, 2], [2, 3], [3, 1], [1, 4], [4, 5]]
     graph = Hypergraph(6, offsets([2] * 6), np.array(leaves).ravel(), np.ones(6))
     alive = np.ones(6, np.bool_)
-    turning.peel(graph, alive, 2, turning.no_turns(12, 6))
+    turning.peel(graph, alive, np.arange(6) >= 2, turning.no_turns(12, 6))
     assert alive.tolist() == [True, True, True, True, False, False]
 
 
@@ -128,7 +128,7 @@ def test_trees_that_share_two_nodes_do_not_continue_each_other():
     start = offsets([len(one) for one in leaves])
     graph = Hypergraph(4, start, np.concatenate(leaves), np.ones(3))
     alive = np.ones(3, np.bool_)
-    turning.peel(graph, alive, 2, turning.no_turns(7, 4))
+    turning.peel(graph, alive, np.arange(4) >= 2, turning.no_turns(7, 4))
     assert alive.tolist() == [False, False, True]
 
 
@@ -160,7 +160,7 @@ def test_rows_of_turns_allow_what_may_meet_and_hardly_more(seed):
     free_rows = np.bincount(owner, np.isin(rows.columns, np.arange(count)), len(rows.lower)) > 1
     turn_only = (at_corner | free_rows) & (np.arange(len(rows.lower)) > 0)
     alive = np.ones(count, np.bool_)
-    turning.peel(graph, alive, count, turns)
+    turning.peel(graph, alive, np.arange(count + 1) >= count, turns)
     for chosen in itertools.product((0, 1), repeat=count):
         point = np.append(chosen, float(any(chosen)))
         value = np.bincount(owner, point[rows.columns] * rows.values, len(rows.lower))

@@ -35,7 +35,7 @@ from .repair import (
 if TYPE_CHECKING:
     from ...fst.enumerate.corners.generate import CornerTrees
     from ...fst.enumerate.corners.landscape_kernels import Landscape
-    from ...fst.select.optional.concatenation import Choice
+    from ...fst.select.optional.programme import Choice
 
 EXCESSES = (0.01, 0.04)
 """How far above the bound corners are looked for at first, relatively."""
@@ -172,6 +172,7 @@ class Proof:
         choice = concatenate(
             trees.leaves, trees.length, size, n, self._go_on,
             ceiling=ceiling, turns=Turns(trees.directions(ground), ground.free),
+            special=ground.special,
         )  # fmt: skip
         if self.run.monitor.stop_reason is not None:
             self.bound = max(self.bound, min(choice.lower_bound, ceiling))

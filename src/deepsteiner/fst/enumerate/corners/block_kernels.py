@@ -77,11 +77,16 @@ def box_misses(blocks: Blocks, k: int, p: complex, q: complex) -> bool:
     return bool(abs(cross(way, middle - p)) > span)
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def is_free(blocks: Blocks, p: complex, q: complex) -> bool:
     """Whether the edge from p to q stays out of all obstacles."""
     for k in range(len(blocks.low)):
-        if not box_misses(blocks, k, p, q) and not sees(block(blocks, k), p, q):
+        if box_misses(blocks, k, p, q):
+            continue
+        # Not by `block`: what it returns would be counted as a reference, and never given back.
+        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]
+        walls = Walls(every.tail[low:high], every.head[low:high], every.owner[low:high])
+        if not sees(walls, p, q):
             return False
     return True
 
@@ -120,8 +125,7 @@ def deepest(blocks: Blocks, p: complex, way: complex, shares: Floats) -> float:
     for k in range(len(blocks.low)):
         if box_misses(blocks, k, p, p + way):
             continue
-        # Not by `block`: what it returns would be counted as a reference, and never given back.
-        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]
+        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]  # as in `is_free`
         walls = Walls(every.tail[low:high], every.head[low:high], every.owner[low:high])
         count = crossings(walls, p, way, shares)
         if count > 1:

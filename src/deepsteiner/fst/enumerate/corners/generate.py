@@ -114,9 +114,11 @@ class _Growth:
         from .growth_kernels import straight_edges
 
         pairs = straight_edges(self.ground, seen)
-        count = len(self.ground.places)
         complete = True
-        for size in range(2, count):
+        # Without a full tree a shortest tree falls into parts, one at each of its leaves. A part
+        # has ends besides that leaf where this is a corner, for a corner in use has two edges; and
+        # ends are terminals. So there are no more leaves than terminals.
+        for size in range(2, self.ground.terminals):
             if not self._grow(size) or not self._close(size):
                 complete = False
                 break

@@ -26,10 +26,15 @@ from ..complete.forest_kernels import (
 from .block_kernels import is_free
 from .branch_kernels import Sprouts, join, link, met
 from .landscape_kernels import TIE, Landscape, is_allowed, spanning_cost
+from .march_kernels import first_right_of
 
 ROOT3 = math.sqrt(3.0)
 AIM = 1e-9
 """Sine of the angle by which a closing node may miss an arc."""
+ROOMY = 1e-6
+"""Distance by which a Steiner point may be beyond the end of its arc, and more."""
+FEW = 150
+"""Nodes up to which the links of a branch to all of them are found at once."""
 
 
 class Step(NamedTuple):
@@ -76,6 +81,24 @@ def least_link(sprouts: Sprouts, links: Floats, branch: int) -> float:
         if least < 0.0:
             break
     return least
+
+
+@lean
+def least_special(special: Floats, sprouts: Sprouts, left: int, right: int) -> float:
+    """The least special distance between the leaves of two branches; below 0 where they share one.
+
+    The same as `least_link` with all links of one of them, which pay where it has many partners.
+    """
+    one, two = sprouts.branches[left], sprouts.branches[right]
+    least = np.inf
+    for i in range(one.start, one.start + one.size):
+        u = sprouts.members[i]
+        for j in range(two.start, two.start + two.size):
+            v = sprouts.members[j]
+            if u == v:
+                return -1.0
+            least = min(least, special[u, v])
+    return float(least)
 
 
 @lean
@@ -175,13 +198,16 @@ def grow(
     """
     branches, members = sprouts.branches, sprouts.members
     last = len(ground.places) - 1
+    few = len(ground.places) <= FEW
     begin_row, begin_member = row, member
     links, ends = np.empty(len(ground.places)), np.zeros(4, np.int64)
     low, high = left
     while low < high and budget > 0:
         one = branches[low]
-        links_from(ground.special, sprouts, low, links)
-        reach = ROOT3 * (min(ground.longest, links.max()) + TIE)
+        reach = ROOT3 * (ground.longest + TIE)
+        if few:
+            links_from(ground.special, sprouts, low, links)
+            reach = min(reach, ROOT3 * (links.max() + TIE))
         begin, end = turn(one.a, 2), turn(one.b, 2)
         spans(one, partners, by_place, reach, ends)
         for span in range(2):
@@ -196,7 +222,10 @@ def grow(
                     continue
                 budget -= 4
                 other = partners.rows[k]
-                link = least_link(sprouts, links, other)
+                if few:
+                    link = least_link(sprouts, links, other)
+                else:
+                    link = least_special(ground.special, sprouts, low, other)
                 if link < 0.0 or norm(way) > ROOT3 * (link + TIE) + spread:
                     continue
                 size = one.size + branches[other].size
@@ -229,8 +258,12 @@ def close(
     while low < high and budget > 0 and count + len(ground.places) <= len(found):
         own = branches[low]
         last = sprouts.members[own.start + own.size - 1]
+        far = own.spread + ground.longest + ROOMY
         for v in range(last + 1, len(ground.places)):
             budget -= 1
+            way = ground.places[v] - own.place
+            if abs(way.real) > far or abs(way.imag) > far:
+                continue  # no edge is so long
             if simpson(ground, sprouts, low, v) > 0.0:
                 budget -= 50
                 length = draw(ground.places, sprouts, low, v, drawn)
@@ -370,7 +403,7 @@ def across(special: Floats, sprouts: Sprouts, leaves: Ints, child: int) -> float
     return least + TIE
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def has_lune(ground: Landscape, p: complex, q: complex, one: int, two: int) -> bool:
     """Whether a terminal is nearer to both ends of an edge than these are to each other.
 
@@ -378,8 +411,14 @@ def has_lune(ground: Landscape, p: complex, q: complex, one: int, two: int) -> b
     its place. Both ways must be free.
     """
     length = norm(p - q) - TIE
-    for z in range(ground.terminals):
+    high = min(p.real, q.real) + length
+    for k in range(
+        first_right_of(ground.places, ground.by_x, max(p.real, q.real) - length), len(ground.by_x)
+    ):
+        z = ground.by_x[k]
         place = ground.places[z]
+        if place.real > high:
+            break
         if (
             z != one
             and z != two

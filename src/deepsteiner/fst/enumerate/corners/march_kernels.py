@@ -120,7 +120,7 @@ def within_disc(spot: Any, angle: float) -> float:
     return min(angle, spot.clear / spot.speed) if spot.speed > 0.0 else angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices."""
     spots, longest, rate, _ = sketch
@@ -139,7 +139,7 @@ def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_lunes(ground: Landscape, sketch: Sketch, count: int, branches: Records) -> float:
     """Angle ruled out by terminals in the lunes of edges."""
     spots, places, by_x = sketch.spots, ground.places, ground.by_x
@@ -182,7 +182,7 @@ def first_right_of(places: np.ndarray, order: Ints, x: float) -> int:
     return low
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_one_leaf(
     ground: Landscape, branches: Records, members: Ints, sketch: Sketch, count: int
 ) -> float:

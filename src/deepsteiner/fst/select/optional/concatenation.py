@@ -1,75 +1,68 @@
-"""Concatenation with optional nodes: a linear programme, cut by subtours, and what is left over.
+"""Concatenation with optional nodes: reduce and split, solve what is narrow, probe, then programme.
 
-Binary x_F says that a full tree is taken, y_v that a node is in the tree; y_v = 1 for terminals.
-
-    minimise   sum c_F x_F
-    subject to sum (|F| - 1) x_F = y(V) - 1,
-               x_F <= y_v for v in F,
-               x(trees at v) >= 1 at terminals, >= 2 y_v at optional nodes,
-               what directions at corners say (see `turn_kernels`),
-               sum_F max(0, |F & S| - 1) x_F <= y(S) - y_w for every set S and every w in S.
-
-Solutions in whole numbers are trees over the terminals and the chosen optional nodes. The last
-rows are added as they are violated. Where the programme is tight but not in whole numbers, HiGHS
-branches over the rows so far; what it finds is cut again.
+A list is reduced to blocks that meet in terminals (`reduction_kernels` says why these are problems
+of their own). Narrow blocks are solved by a dynamic programme over their frontier, wide ones are
+thinned by local probes first, and what is still wide goes to a linear programme.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import heapq
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ....core.points import FloatArray, IntArray
 from ....core.trees import offsets
-from ..exact.cutting.subtour_kernels import Inequalities, safe_bound
-from ..exact.cutting.subtour_lp import CERTAIN, load_highspy, some_rows
-from ..exact.prune_kernels import incidence
-from ..hypergraph import Flags, Hypergraph, Rows
-from .first_rows import first_rows
-from .optional_kernels import set_rows, violated_sets
-from .turn_kernels import Turns, no_turns, peel
+from ..exact.frontier_kernels import DEAD, DONE, PAUSED, STATUS, trace_back
+from ..exact.prune_kernels import Blocks, incidence, merge_tree
+from ..hypergraph import STRICT, Flags, Hypergraph
+from .frontier_kernels import (
+    Problem,
+    best_order,
+    decide_next,
+    depart,
+    prices_beside_optional,
+)
+from .probe_kernels import probe_all, set_up_probes
+from .programme import CLOSE, MARGIN, Ask, Choice, KeepGoing, Programme
+from .reduction_kernels import reduced
+from .turn_kernels import WHOLE, Turns, no_turns
 
-LEAST_VIOLATION = 1e-7
-WHOLE = 1e-6
-TOLERANCE = 1e-9
-CLOSE = 1e-10
-"""A bound this close to the length, relatively, proves it."""
-MARGIN = 1e-8
-"""How far above the ceiling, relatively, a bound rules something out."""
-IDLE_ROUNDS = 5
-"""Rounds after which a row that is slack leaves the programme."""
-SMALL = 1e-12
-
-KeepGoing = Callable[[str, int, int, float], bool]
-
-
-@dataclass(frozen=True)
-class Choice:
-    """The trees taken, their total length, a proven bound, and whether they agree."""
-
-    picked: IntArray
-    length: float
-    lower_bound: float
-    optimal: bool
-    rounds: int
+SLICE = 5e4
+"""Partitions of one call of the dynamic programme: some 20 ms."""
+TRIES = 4
+"""Terminals that orders begin from."""
 
 
-@dataclass(frozen=True)
-class _Ask:
-    """What is asked of a list: see `concatenate`."""
+class Level(NamedTuple):
+    """How hard a block is tried: local probes (none at first), then the dynamic programme.
 
-    size: int
-    terminals: int
-    ceiling: float
-    turns: Turns | None
+    `work` and `widest` are the estimated steps, and the partitions a layer, that the latter may
+    cost; probes grow regions of up to `probe_trees` trees with up to `probe_partitions` partitions,
+    `probes_a_call` in one call.
+    """
+
+    work: float
+    widest: int
+    probe_trees: int = 0
+    probe_partitions: int = 0
+    probes_a_call: int = 0
+
+
+LEVELS = (
+    Level(4e5, 100_000),
+    Level(3e6, 200_000, 100, 500, 4),
+    Level(3e7, 400_000, 200, 2000, 1),
+)
 
 
 def concatenate(
     leaves: list[IntArray], length: FloatArray, size: int, terminals: int,
     keep_going: KeepGoing | None = None, *, ceiling: float = np.inf, turns: Turns | None = None,
+    special: FloatArray | None = None,
 ) -> Choice:  # fmt: skip
     """Choose trees of least total length that connect all terminals.
 
@@ -82,11 +75,14 @@ def concatenate(
     size, terminals
         The number of nodes, and how many of them, the first ones, are terminals.
     keep_going
-        Called as (phase, done, total, bound) between programmes; False stops.
+        Called as (phase, done, total, bound) now and then; False stops.
     ceiling
         Longer trees are of no use: the bound holds for those that are not longer.
     turns
         The directions of edges at corners, where optional nodes are corners.
+    special
+        Special distances of the nodes, where nothing that connects the terminals, in the list or
+        not, is shorter than the shortest choice: `frontier_kernels.Problem` has more.
 
     Returns
     -------
@@ -96,182 +92,231 @@ def concatenate(
     """
     if not leaves:
         return Choice(np.empty(0, np.int64), np.inf, np.inf, False, 0)
-    return _Programme(leaves, length, _Ask(size, terminals, ceiling, turns)).run(keep_going)
+    ask = Ask(size, terminals, ceiling, turns)
+    choice = _Search(leaves, length, ask, special, keep_going).run()
+    if _optional_ends(leaves, choice.picked, size, terminals):
+        # The list lacks what would be left without a node that only one tree needs.
+        return Programme(leaves, length, ask).run(keep_going)
+    return choice
 
 
-class _Programme:
-    """The linear programme on HiGHS and what it has found."""
+def _optional_ends(leaves: list[IntArray], picked: IntArray, size: int, terminals: int) -> bool:
+    """Whether some optional node has only one of the picked trees."""
+    own = [leaves[k] for k in picked.tolist()]
+    count = np.bincount(np.concatenate([np.empty(0, np.int64), *own]), minlength=size)
+    return bool((count[terminals:] == 1).any())
 
-    def __init__(self, leaves: list[IntArray], length: FloatArray, ask: _Ask) -> None:
-        size, terminals = ask.size, ask.terminals
+
+@dataclass(frozen=True)
+class _Part:
+    """A list of its own: its trees and nodes in the whole one, and its least possible length."""
+
+    graph: Hypergraph
+    optional: Flags
+    turns: Turns
+    trees: IntArray
+    names: IntArray
+    level: int = 0
+    is_new: bool = True  # the dynamic programme of this level has not been tried
+
+    @property
+    def bound(self) -> float:
+        """Each terminal but one pays its price."""
+        prices = prices_beside_optional(self.graph, self.optional)
+        return float(prices.sum() - prices.max(initial=0.0))
+
+
+@dataclass
+class _Open:
+    """Parts still to be solved, the easiest first, and the sum of their bounds."""
+
+    heap: list[tuple[int, int, int, float, _Part]] = field(default_factory=list)
+    bound: float = 0.0
+    opened: int = 0
+
+    def push(self, part: _Part) -> None:
+        bound = part.bound
+        stage = 2 * part.level + (not part.is_new)
+        heapq.heappush(self.heap, (stage, len(part.trees), self.opened, bound, part))
+        self.opened += 1
+        self.bound += bound
+
+    def pop(self) -> _Part:
+        *_, bound, part = heapq.heappop(self.heap)
+        self.bound = self.bound - bound if self.heap else 0.0
+        return part
+
+
+class _Search:
+    """One run: what is picked for good, what that costs at least, and what is open."""
+
+    def __init__(
+        self,
+        leaves: list[IntArray],
+        length: FloatArray,
+        ask: Ask,
+        special: FloatArray | None,
+        keep_going: KeepGoing | None,
+    ) -> None:
         start = offsets([len(one) for one in leaves])
-        graph = Hypergraph(size, start, np.concatenate(leaves), length)
-        turns = ask.turns or no_turns(len(graph.terminals), size)
-        alive = np.ones(len(leaves), np.bool_)
-        peel(graph, alive, terminals, turns)
-        self.trees = np.flatnonzero(alive)
-        kept = [leaves[k] for k in self.trees]
-        used = np.unique(np.concatenate([*kept, np.arange(terminals)])).astype(np.int64)
-        number = np.full(size, -1)
-        number[used] = np.arange(len(used))
-        self.terminals = terminals
-        self.graph = Hypergraph(
-            len(used),
-            offsets([len(one) for one in kept]),
-            number[np.concatenate([np.empty(0, np.int64), *kept])],
-            length[self.trees],
-        )
-        living = np.repeat(alive, np.diff(start))
-        turns = Turns(turns.direction[living], turns.free[used])
-        m, n = len(self.trees), len(used)
-        self.at = incidence(self.graph, np.ones(m, np.bool_))
-        self.column = np.full(n, -1)
-        self.column[terminals:] = np.arange(m, m + n - terminals)
-        self.scale = 2.0 ** -round(float(np.log2(length.mean())))
-        self.ceiling = ask.ceiling * self.scale * (1.0 + MARGIN)
-        self.cost = np.concatenate((self.graph.length * self.scale, np.zeros(n - terminals)))
-        self.lower, self.upper = np.zeros(len(self.cost)), np.ones(len(self.cost))
-        self.rows, self.must_stay = first_rows(self.graph, self.column, turns)
-        self.idle = np.zeros(len(self.rows.lower), np.int64)
-        self.bound = 0.0
+        self.graph = Hypergraph(ask.size, start, np.concatenate(leaves), length)
+        self.ask, self.keep_going = ask, keep_going
+        self.special = np.empty((0, 0)) if special is None else special
+        self.picked = np.zeros(len(leaves), np.bool_)
+        self.bound = 0.0  # of what is picked
         self.rounds = 0
-        self.whole = False  # whether whole numbers are demanded
-        self._load()
+        self.stopped = self.dead = False
+        self.open = _Open()
 
-    def _load(self) -> None:
-        highspy = load_highspy()
-        self.highs: Any = highspy.Highs()
-        self.status = highspy.HighsModelStatus
-        self.kinds = highspy.HighsVarType
-        for name, value in (
-            ("output_flag", False),
-            ("threads", 1),
-            ("primal_feasibility_tolerance", TOLERANCE),
-            ("dual_feasibility_tolerance", TOLERANCE),
-            ("mip_rel_gap", 0.0),
-            ("mip_abs_gap", 1e-10),
-            ("solver", "simplex"),
-            ("presolve", "off"),
-        ):
-            self.highs.setOptionValue(name, value)
-        model = highspy.HighsLp()
-        model.num_col_, model.num_row_ = len(self.cost), len(self.rows.lower)
-        model.col_cost_, model.col_lower_, model.col_upper_ = self.cost, self.lower, self.upper
-        model.row_lower_, model.row_upper_ = self.rows.lower, self.rows.upper
-        model.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-        model.a_matrix_.start_ = self.rows.start.astype(np.int32)
-        model.a_matrix_.index_ = self.rows.columns.astype(np.int32)
-        model.a_matrix_.value_ = self.rows.values
-        self.highs.passModel(model)
-
-    def run(self, keep_going: KeepGoing | None) -> Choice:
-        """Cut until nothing is violated; branch where the rest is not in whole numbers."""
-        if not len(self.trees):
-            self.bound = np.inf
-            return self._unfinished()
-        while True:
-            if not self._solve():
-                if self._is_infeasible():
-                    self.bound = np.inf
-                return self._unfinished()
-            self.rounds += 1
-            cuts = self._separate()
-            if keep_going and not keep_going(
-                "choosing full trees", self.rounds, 0, self.bound / self.scale
-            ):
-                return self._unfinished()
-            if cuts:
-                continue
-            x = self.point[: len(self.trees)]
-            if np.abs(x - np.rint(x)).max(initial=0.0) < WHOLE:
-                break
-            self.whole = True
-            self._demand_whole_numbers()
-        picked = self.trees[x > 0.5]
-        length = float(self.graph.length[x > 0.5].sum())
-        bound = length if self.whole else min(self.bound / self.scale, length)
-        return Choice(picked, length, bound, bound >= length * (1.0 - CLOSE), self.rounds)
-
-    def _demand_whole_numbers(self) -> None:
-        self.highs.setOptionValue("presolve", "choose")
-        self.highs.setOptionValue("solver", "choose")
-        columns = np.arange(len(self.cost), dtype=np.int32)
-        kinds = np.full(len(columns), int(self.kinds.kInteger), dtype=np.uint8)
-        self.highs.changeColsIntegrality(len(columns), columns, kinds)
-
-    def _solve(self) -> bool:
-        self.highs.run()
-        if self.highs.getModelStatus() not in (self.status.kOptimal, self.status.kInfeasible):
-            self.highs.clearSolver()  # a bad basis: once more from scratch
-            self.highs.run()
-        if self.highs.getModelStatus() != self.status.kOptimal:
-            return False
-        solution = self.highs.getSolution()
-        point = np.array(solution.col_value)
-        self.point = np.where(point < TOLERANCE, 0.0, np.where(point > 1 - TOLERANCE, 1.0, point))
-        if not self.whole:
-            self._take_duals(np.array(solution.row_dual))
-        return True
-
-    def _take_duals(self, duals: FloatArray) -> None:
-        """Raise the bound, leave out what is too dear, and rows that have been slack for long.
-
-        A row is idle only in rounds that raise the bound, so that no row comes and goes for ever.
-        """
-        value, reduced = safe_bound(self.cost, self.lower, self.upper, self.rows, duals)
-        if value > self.bound:
-            self.bound = value
-            self.idle = np.where(np.abs(duals) > SMALL, 0, self.idle + 1)
-        dear = (value + reduced > self.ceiling) & (self.upper > 0.0) & (self.point < 1.0)
-        if dear.any():
-            # A tree that takes one of these columns is longer than the ceiling.
-            columns = np.flatnonzero(dear)
-            self.upper[columns] = 0.0
-            self.highs.changeColsBounds(
-                len(columns), columns.astype(np.int32), self.lower[columns], self.upper[columns]
-            )
-        idle = self.idle > IDLE_ROUNDS
-        idle[: self.must_stay] = False
-        if 4 * idle.sum() > idle.size:
-            self._drop(idle)
-
-    def _drop(self, flags: Flags) -> None:
-        gone = np.flatnonzero(flags)
-        self.highs.deleteRows(len(gone), gone.astype(np.int32))
-        self.rows, self.idle = some_rows(self.rows, ~flags), self.idle[~flags]
-
-    def _is_infeasible(self) -> bool:
-        """Whether there is no solution; without whole numbers a ray must prove it."""
-        if self.highs.getModelStatus() != self.status.kInfeasible:
-            return False
-        if self.whole:
-            return True
-        _, known, ray = self.highs.getDualRay()
-        if not known or not np.abs(ray).max(initial=0.0):
-            return False
-        weights = np.array(ray) / np.abs(ray).max()
-        value, _ = safe_bound(np.zeros_like(self.cost), self.lower, self.upper, self.rows, weights)
-        return bool(value > CERTAIN)
-
-    def _separate(self) -> int:
-        """Add violated rows; return how many."""
-        n, t = self.graph.n, self.terminals
-        x = np.ascontiguousarray(self.point[: len(self.trees)])
-        y = np.concatenate((np.ones(t), self.point[len(self.trees) :]))
-        sets = Rows(np.zeros(4 * n + 100, np.int64), np.empty(40 * n + 1000, np.int64))
-        count = int(violated_sets(self.graph, x, y, self.at, LEAST_VIOLATION, sets))
-        if count:
-            more = set_rows(self.graph, self.at, self.column, sets, count)
-            self.highs.addRows(
-                count, more.lower, more.upper, more.columns.size, more.start[:-1].astype(np.int32),
-                more.columns.astype(np.int32), more.values,
-            )  # fmt: skip
-            shifted = more._replace(start=self.rows.start[-1] + more.start[1:])
-            joined: Any = map(np.concatenate, zip(self.rows, shifted, strict=True))
-            self.rows = Inequalities(*joined)
-            self.idle = np.append(self.idle, np.zeros(count, np.int64))
-        return count
-
-    def _unfinished(self) -> Choice:
+    def run(self) -> Choice:
+        graph, size = self.graph, self.ask.size
+        optional = np.arange(size) >= self.ask.terminals
+        turns = self.ask.turns or no_turns(len(graph.terminals), size)
+        whole = _Part(
+            graph, optional, turns, np.arange(len(graph.length)), np.arange(size), is_new=False
+        )
+        self._split(whole, np.zeros(len(graph.length), np.bool_), np.ones_like(self.picked))
+        while self.open.heap and not self.stopped and not self.dead:
+            part = self.open.pop()
+            if part.is_new:
+                self._narrow(part)
+            elif part.level + 1 < len(LEVELS):
+                self._probe(replace(part, level=part.level + 1))
+            else:
+                self._program(part)
         none = np.empty(0, np.int64)
-        return Choice(none, np.inf, self.bound / self.scale, False, self.rounds)
+        if self.dead:
+            return Choice(none, np.inf, np.inf, False, self.rounds)
+        if self.stopped:
+            return Choice(none, np.inf, self.bound + self.open.bound, False, self.rounds)
+        found = float(graph.length[self.picked].sum())
+        bound = min(self.bound, found)
+        proven = bound >= found * (1.0 - CLOSE)
+        return Choice(np.flatnonzero(self.picked), found, bound, proven, self.rounds)
+
+    def _most(self) -> float:
+        """What the part that is worked on may cost to matter."""
+        return self.ask.ceiling * (1.0 + MARGIN) - self.bound - self.open.bound
+
+    def _go_on(self, bound: float) -> bool:
+        """Report; `bound` is that of the part that is worked on."""
+        total = self.bound + self.open.bound + bound
+        if self.keep_going is not None:
+            going = self.keep_going("choosing full trees", self.rounds, 0, total)
+            self.stopped = self.stopped or not going
+        return not self.stopped
+
+    def _take(self, part: _Part, flags: Flags) -> None:
+        self.picked[part.trees[flags]] = True
+        self.bound += float(part.graph.length[flags].sum())
+
+    def _split(self, part: _Part, chosen: Flags, alive: Flags) -> None:
+        """Take what is chosen and what every solution takes; open what is left, in blocks."""
+        graph = part.graph
+        optional, merged = part.optional.copy(), np.arange(graph.n)
+        for f in np.flatnonzero(chosen):
+            alive[f] = False
+            merge_tree(merged, graph.terminals, graph.start[f], graph.start[f + 1])
+            optional[graph.terminals[graph.start[f] : graph.start[f + 1]]] = False
+        blocks = reduced(graph, alive, chosen, merged, optional, part.turns)
+        if blocks.number < 0:
+            self.dead = True
+            return
+        self._take(part, chosen)
+        for block in _parts(part, blocks, optional):
+            self.open.push(block)
+
+    def _narrow(self, part: _Part) -> None:
+        """Solve a part by the dynamic programme where its frontier is narrow enough."""
+        graph, level = part.graph, LEVELS[part.level]
+        at = incidence(graph, np.ones(len(part.trees), np.bool_))
+        order, work = best_order(graph, at, part.optional, TRIES, level.work)
+        if work > level.work:
+            self.open.push(replace(part, is_new=False))
+            return
+        picked = np.zeros(len(part.trees), np.bool_)
+        prices = prices_beside_optional(graph, part.optional)
+        problem = Problem(
+            graph, order, picked.copy(), part.optional, prices, self.special, part.names
+        )
+        room = self._most() * STRICT - prices.sum()
+        progress = depart(problem, np.diff(at.first), room, int((~part.optional).sum()))
+        while True:
+            progress = decide_next(problem, progress, SLICE, level.widest)
+            status = progress.record[STATUS]
+            if not self._go_on(part.bound):
+                self.open.push(part)
+                return
+            if status != PAUSED:
+                break
+        if status == DONE:
+            trace_back(progress, picked)
+            self._take(part, picked)
+        elif status == DEAD:
+            self.dead = True
+        else:
+            self.open.push(replace(part, is_new=False))
+
+    def _probe(self, part: _Part) -> None:
+        """Local probes all over a part, then what is left of it."""
+        level, graph = LEVELS[part.level], part.graph
+        alive = np.ones(len(part.trees), np.bool_)
+        probes = set_up_probes(
+            graph, part.optional, self.special, part.names, self._most() * STRICT, alive
+        )
+        at = decided = 0
+        while at < graph.n and decided >= 0:
+            at, decided = probe_all(
+                probes, level.probe_trees, level.probe_partitions, at, level.probes_a_call
+            )
+            if not self._go_on(part.bound):
+                self.open.push(part)
+                return
+        if decided < 0:
+            self.dead = True
+            return
+        self._split(part, probes.forced, alive)
+
+    def _program(self, part: _Part) -> None:
+        """Solve a part by cutting planes and branching."""
+        graph, optional = part.graph, part.optional
+        order = np.argsort(optional, kind="stable")
+        number = np.argsort(order)
+        leaves = np.split(number[graph.terminals], graph.start[1:-1])
+        terminals = int((~optional).sum())
+        turns = Turns(part.turns.direction, part.turns.free[order])
+        ask = Ask(graph.n, terminals, self._most(), turns)
+        before = self.rounds
+
+        def go_on(phase: str, done: int, total: int, bound: float) -> bool:
+            self.rounds = before + done
+            return self._go_on(bound)
+
+        choice = Programme(leaves, graph.length, ask).run(go_on)
+        self.rounds = before + choice.rounds
+        self.bound += choice.lower_bound
+        if len(choice.picked):
+            self.picked[part.trees[choice.picked]] = True
+        elif np.isinf(choice.lower_bound):
+            self.dead = True
+        else:
+            self.stopped = True
+
+
+def _parts(part: _Part, blocks: Blocks, optional: Flags) -> Iterator[_Part]:
+    """Return the blocks of a part as lists of their own."""
+    for b in range(blocks.number):
+        low, high = blocks.first[b], blocks.first[b + 1]
+        trees = blocks.trees[low:high]
+        own = blocks.names.items[blocks.names.first[b] : blocks.names.first[b + 1]]
+        begin = blocks.begin[low : high + 1]
+        start = part.graph.start
+        slots = np.concatenate([np.arange(start[f], start[f + 1]) for f in trees])
+        graph = Hypergraph(
+            len(own), begin - begin[0], blocks.local[begin[0] : begin[-1]], part.graph.length[trees]
+        )
+        free = np.where(optional[own], part.turns.free[own], WHOLE)
+        yield _Part(
+            graph, optional[own], Turns(part.turns.direction[slots], free),
+            part.trees[trees], part.names[own], part.level,
+        )  # fmt: skip

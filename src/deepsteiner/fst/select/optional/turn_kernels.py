@@ -67,7 +67,7 @@ def has_partners(turns: Turns, v: int, t: float, others: Floats) -> bool:
 
 
 @njit(cache=True)
-def peel(graph: Hypergraph, alive: Flags, terminals: int, turns: Turns) -> None:
+def peel(graph: Hypergraph, alive: Flags, optional: Flags, turns: Turns) -> None:
     """Drop trees that cannot be continued at one of their optional nodes, again and again.
 
     A shortest tree has a second tree there, that shares no other node with the first, in directions
@@ -87,7 +87,7 @@ def peel(graph: Hypergraph, alive: Flags, terminals: int, turns: Turns) -> None:
                 mark[graph.terminals[k]] = f
             for k in range(graph.start[f], graph.start[f + 1]):
                 v = graph.terminals[k]
-                if v < terminals:
+                if not optional[v]:
                     continue
                 count = meeting(graph, alive, slots, owner, mark, f, v, turns.direction, others)
                 if not has_partners(turns, v, turns.direction[k], others[:count]):

@@ -14,7 +14,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import DEPTH, Complexes, Floats, Ints, Walls, depth_at, sees
-from ..complete.arc_kernels import cross, dot, lean
+from ..complete.arc_kernels import counted, cross, dot, lean
 
 MOST_CROSSED = 30
 """Walls of an obstacle that an edge crosses, of which so many are looked at: fewer is safe."""
@@ -77,7 +77,7 @@ def box_misses(blocks: Blocks, k: int, p: complex, q: complex) -> bool:
     return bool(abs(cross(way, middle - p)) > span)
 
 
-@njit(cache=True, error_model="numpy")
+@counted
 def is_free(blocks: Blocks, p: complex, q: complex) -> bool:
     """Whether the edge from p to q stays out of all obstacles."""
     for k in range(len(blocks.low)):

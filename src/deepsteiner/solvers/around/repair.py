@@ -101,11 +101,13 @@ def _record(run: Run, step: str, length: float) -> None:
         run.trace.append({"step": step, "length": length * run.frame.unit})
 
 
-def repaired(run: Run, options: Any = None, best: Best | None = None) -> Best:
+def repaired(
+    run: Run, options: Any = None, best: Best | None = None, bare: Tree | None = None
+) -> Best:
     """Solve without obstacles, lead crossing edges around, make bends points, and again.
 
-    `options` are those of `local`, `best` is a tree that is known. A limit is answered by the best
-    tree so far, or by the spanning tree.
+    `options` are those of `local`, `best` is a tree that is known, `bare` one of the points without
+    obstacles to begin with. A limit is answered by the best tree so far, or by the spanning tree.
     """
     plane, n = plane_of(run), len(run.points)
     bends = np.empty((0, 2))
@@ -117,7 +119,10 @@ def repaired(run: Run, options: Any = None, best: Best | None = None) -> Best:
 
     for _ in range(REPAIRS if n <= MANY else MANY_REPAIRS):
         points = np.concatenate((run.points, bends))
-        steiner, edges = bare_tree(run, points, options)
+        if bare is not None and not len(bends):
+            steiner, edges = bare.steiner, bare.edges
+        else:
+            steiner, edges = bare_tree(run, points, options)
         try:
             nodes = np.concatenate((points, steiner))
             found, more = led_around(plane, nodes, n, edges, go_on)

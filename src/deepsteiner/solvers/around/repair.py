@@ -143,7 +143,9 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
 
     The first change that shortens the tree is kept, until none does or all trials are used up. For
     few points only: every trial is a solve. Corners of the obstacles that the tree without
-    obstacles crosses, or that the best one bends at, are tried.
+    obstacles crosses, or that the best one bends at, are tried. A tree that bends at some corners
+    is no shorter than the shortest tree of the points and these on the bare plane: where that is
+    too long, so is it with more corners.
     """
     plane, n = plane_of(run), len(run.points)
     if n > FEW:
@@ -158,6 +160,7 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
     changes = [{one} for one in corners]
     changes += [set(two) for two in itertools.combinations(corners, 2)]
     trials, improved = 0, True
+    hopeless: list[set[tuple[float, ...]]] = []
     while improved:
         improved = False
         for change in changes:
@@ -165,9 +168,15 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
             if trials > TRIALS or not run.monitor.report("trying corners", trials, 0, best.length):
                 return best
             points = taken ^ change
+            if any(few <= points for few in hopeless):
+                continue
             nodes = np.concatenate((run.points, np.array(sorted(points)).reshape(-1, 2)))
             steiner, edges = bare_tree(run, nodes, options)
-            found, _ = led_around(plane, np.concatenate((nodes, steiner)), n, edges)
+            nodes = np.concatenate((nodes, steiner))
+            if n + len(points) <= BARE and tree_length(nodes, edges) >= best.length:
+                hopeless.append(points)
+                continue
+            found, _ = led_around(plane, nodes, n, edges)
             if found.length < best.length * (1.0 - CLOSE):
                 best, improved = found, True
                 taken = {(float(x), float(y)) for x, y in found.bends}

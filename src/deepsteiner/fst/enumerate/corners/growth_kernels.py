@@ -33,12 +33,13 @@ AIM = 1e-9
 
 
 class Step(NamedTuple):
-    """How far a span came: the next branch, and the ends of what was written."""
+    """How far a span came: the next branch, the ends of what was written, what budget is left."""
 
     position: int
     row: int
     member: int
     full: bool
+    left: int
 
 
 class Drawn(NamedTuple):
@@ -217,7 +218,7 @@ def grow_span(
                     continue
                 size = one.size + branches[other].size
                 if row + 1 >= len(branches) or member + size >= len(members):
-                    return Step(low, begin_row, begin_member, True)
+                    return Step(low, begin_row, begin_member, True, budget)
                 arc, between = met(ground, sprouts, low, other, row)
                 budget -= 28
                 if not arc.exists:
@@ -228,7 +229,7 @@ def grow_span(
                     member += size
         low += 1
         begin_row, begin_member = row, member
-    return Step(low, row, member, False)
+    return Step(low, row, member, False, budget)
 
 
 @njit(cache=True, error_model="numpy")

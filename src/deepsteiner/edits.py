@@ -5,8 +5,8 @@ with all that lie within a region around it, and the region is solved again:
 
 - on the open plane, exactly: what is left outside connects some terminals of the region for
   nothing, and the shortest tree of these groups is found from a complete list (`fst.groups`);
-- around obstacles, the full Steiner trees of a region are a connected piece, which is replaced by
-  a tree of the same terminals.
+- around obstacles in the same way where nothing of that tree crosses one. Elsewhere the full
+  Steiner trees of a region are a connected piece, replaced by a tree of the same terminals.
 """
 
 from __future__ import annotations
@@ -32,8 +32,10 @@ FEW = 60
 """Up to so many points all are solved again: that is as quick, and proven."""
 NEAR = 32
 """Terminals around a change that are solved again on the open plane,"""
-NEAR_OBSTACLES = 9
+NEAR_OBSTACLES = 14
 """and around obstacles, besides those that must."""
+ASIDE = 1.0
+"""Obstacles farther from a region, in its extents, matter only where its tree crosses one."""
 MANY = 25
 """One change to so many points, or more: then all are solved again."""
 
@@ -275,10 +277,11 @@ class _Editing:
 
     def _mend(self, around: FloatArray, new: int | None) -> None:
         """Solve the region around some places again; a new terminal is among it."""
-        parts = self._parts()
-        must = self._must(parts, around)
-        mend = self._mend_between if self.obstacles else self._mend_openly
-        mend(parts, must, around, new)
+        if self.obstacles:
+            self._mend_between(around, new)
+        else:
+            parts = self._parts()
+            self._mend_openly(parts, self._must(parts, around), around)
 
     def _must(self, parts: _Parts, around: FloatArray) -> IntArray:
         """Return the parts that hold together what is a terminal no more, or cross obstacles."""
@@ -288,7 +291,7 @@ class _Editing:
         index = np.arange(len(self.places)) < len(self.solution.terminals)
         former[(index & ~self.terminal & (degree > 0))] = True
         found = parts.of_edge[former[held].reshape(-1, 2).any(axis=1)]
-        if self.obstacles:
+        if self.obstacles is not self.solution.obstacles:
             crossing = crossing_edges(self.places, self.edges, self.obstacles, self.into)
             found = np.concatenate((found, parts.of_edge[crossing]))
         return np.unique(found)
@@ -299,13 +302,14 @@ class _Editing:
         return nodes[self.terminal[nodes]]
 
     def _mend_openly(
-        self, parts: _Parts, must: IntArray, around: FloatArray, new: int | None
-    ) -> None:
+        self, parts: _Parts, must: IntArray, around: FloatArray, near: int = NEAR
+    ) -> bool:
+        """Solve a region as if there were no obstacles; whether its tree crosses none."""
         from scipy.spatial import cKDTree
 
         alive = np.flatnonzero(self.terminal)
-        near = cKDTree(self.places[alive]).query(around, k=min(NEAR, len(alive)))[1]
-        region = np.union1d(alive[np.unique(near)], self._terminals_of(parts, must))
+        close = cKDTree(self.places[alive]).query(around, k=min(near, len(alive)))[1]
+        region = np.union1d(alive[np.unique(close)], self._terminals_of(parts, must))
         inside = np.zeros(len(self.places), dtype=np.bool_)
         inside[region] = True
         leaves = (self.terminal[self.edges] & ~inside[self.edges]).any(axis=1)
@@ -314,26 +318,36 @@ class _Editing:
         kept_part[must] = False
         kept = self.edges[kept_part[parts.of_edge]]
         steiner, links = _region_tree(self.places[region], _groups(kept, region, len(self.places)))
+        nodes = np.concatenate((self.places[region], steiner))
+        if len(crossing_edges(nodes, links, self.obstacles, self.into)):
+            return False
         numbers = np.concatenate((region, self._grown(steiner, terminal=False)))
         self.edges = np.concatenate((kept, numbers[links]))
         self.solved += len(region)
+        return True
 
-    def _mend_between(
-        self, parts: _Parts, must: IntArray, around: FloatArray, new: int | None
+    def _mend_between(self, around: FloatArray, new: int | None) -> None:
+        """Mend around obstacles, place by place."""
+        for place in around:
+            parts = self._parts()
+            must = self._must(parts, around)
+            if not any(self._mend_openly(parts, must, place[None], n) for n in (NEAR, NEAR // 2)):
+                self._mend_piece(parts, must, place, new)
+
+    def _mend_piece(
+        self, parts: _Parts, must: IntArray, place: FloatArray, new: int | None
     ) -> None:
         """Replace a connected piece around obstacles; a new terminal joins the nearest one."""
         alive = np.flatnonzero(self.terminal)
         if new is not None:
             alive = alive[alive != new]
-        for place in around:
-            parts = self._parts()
-            near = alive[int(np.argmin(np.hypot(*(self.places[alive] - place).T)))]
-            chosen = self._piece(parts, near, self._must(parts, around), place)
-            region = self._terminals_of(parts, chosen)
-            if new is not None and (place == self.places[new]).all():
-                region = np.append(region, new)
-            kept = self.edges[~np.isin(parts.of_edge, chosen)]
-            self._put_between(region, kept)
+        near = alive[int(np.argmin(np.hypot(*(self.places[alive] - place).T)))]
+        chosen = self._piece(parts, near, must, place)
+        region = self._terminals_of(parts, chosen)
+        if new is not None and (place == self.places[new]).all() and new not in self.edges:
+            region = np.append(region, new)
+        kept = self.edges[~np.isin(parts.of_edge, chosen)]
+        self._put_between(region, kept)
 
     def _piece(self, parts: _Parts, near: int, must: IntArray, place: FloatArray) -> IntArray:
         """Return connected parts around a terminal, with the ones that must be among them."""
@@ -363,7 +377,14 @@ class _Editing:
 
     def _put_between(self, region: IntArray, kept: IntArray) -> None:
         """Solve the terminals of a region around the obstacles and join them to what is kept."""
-        found = solve(self.places[region], obstacles=self.polygons())
+        points, polygons = self.places[region], self.polygons()
+        shapely = load_shapely()
+        reach = shapely.box(*points.min(axis=0), *points.max(axis=0))
+        far = ASIDE * float(np.ptp(points, axis=0).max())
+        close = [one for one in polygons if shapely.dwithin(one, reach, far)]
+        found = solve(points, obstacles=close)
+        if len(crossing_edges(found.coordinates, found.edges, self.obstacles, self.into)):
+            found = solve(points, obstacles=polygons)
         steiner = self._grown(found.steiner_points, terminal=False)
         bends = self._grown(found.bends, terminal=False, bend=True)
         numbers = np.concatenate((region, steiner, bends))

@@ -208,7 +208,8 @@ def test_links_and_arcs_that_can_meet(seed):
     ]
     inner = np.arange(len(ground.places), count)
     for one, two in random.choice(inner, (200, 2)).tolist():
-        growth.links_from(ground.special, sprouts, one, links)
+        farthest = growth.links_from(ground.special, sprouts, one, links)
+        assert farthest == ground.special[members[one]].min(axis=0)[links >= 0.0].max()
         least = growth.least_link(sprouts, links, two)
         assert growth.least_special(ground.special, sprouts, one, two) == least
         if set(members[one]) & set(members[two]):
@@ -312,6 +313,7 @@ def test_a_sketch_is_the_branch_as_drawn_and_its_longest_edges():
     for row in range(grown.first[4], min(grown.first[4] + 20, grown.first[5])):
         count = marching.sketch_branch(ground, branches, row, branches[row]["a"], sketch)
         assert count == 2 * branches[row]["size"] - 1
+        marching.by_shortcuts(ground.blocks, sketch, count)
         spots = sketch.spots[:count]
         for v in range(count):
             own = branches[spots[v]["branch"]]

@@ -48,10 +48,14 @@ TRYING = 0.05
 
 @dataclass
 class Proof:
-    """The rounds of a proof: obstacles in play, the best tree, the best bound, the last list."""
+    """The rounds of a proof: obstacles in play, the best tree, the best bound, the last list.
+
+    `bare` is the answer without obstacles, where the caller has it.
+    """
 
     run: Run
     best: Best
+    bare: Tree | None = None
     bound: float = 0.0
     active: set[int] = field(default_factory=set)
     rounds: list[dict[str, Any]] = field(default_factory=list)
@@ -85,15 +89,12 @@ class Proof:
 
     def _first_round(self) -> bool:
         """Solve without obstacles."""
-        from .. import exact
-
         points = self.run.points
         if len(points) == 2:
             self.active = set(self._plane.crossed(points, np.array([[0, 1]])))
             self.bound = float(np.hypot(*(points[0] - points[1])))
             return not self.active
-        bare = Run(points, self.run.frame, self.run.monitor, self.run.seed)
-        tree = exact.solve(bare, exact.Options())
+        tree = self.bare or _proven_bare(self.run)
         if tree.lower_bound is not None:
             self.bound = tree.lower_bound
         if not tree.optimal:
@@ -253,6 +254,13 @@ def _bare_bounds(run: Run, more: FloatArray) -> FloatArray:
     return np.asarray(np.nan_to_num(np.asarray(bounds), nan=0.0), dtype=np.float64)
 
 
+def _proven_bare(run: Run) -> Tree:
+    """Return the shortest tree without obstacles, as far as the limits allow."""
+    from .. import exact
+
+    return exact.solve(Run(run.points, run.frame, run.monitor, run.seed), exact.Options())
+
+
 def _union(places: FloatArray, trees: CornerTrees, picked: IntArray) -> tuple[FloatArray, IntArray]:
     """Return nodes (all places, then Steiner points) and edges of some trees."""
     nodes, edges, count = [places], [np.empty((0, 2), np.int64)], len(places)
@@ -282,9 +290,10 @@ def solve_exact(run: Run, has_options: bool) -> Tree:
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
     # The proof itself leads a shortest tree around; what it begins with need not be so good.
-    best = repaired(run, local.Options(effort="fast"))
+    bare = _proven_bare(run) if 2 < len(run.points) <= BARE else None
+    best = repaired(run, local.Options(effort="fast"), bare=bare)
     if run.monitor.time_limit is not None:  # the proof may not be finished
         best = _tried_corners(run, best, TRYING * run.monitor.time_limit)
     if not run.monitor.report("start", 0, 0, best.length):
         return best.tree()
-    return Proof(run, best).go()
+    return Proof(run, best, bare).go()

@@ -101,11 +101,13 @@ def _record(run: Run, step: str, length: float) -> None:
         run.trace.append({"step": step, "length": length * run.frame.unit})
 
 
-def repaired(run: Run, options: Any = None, best: Best | None = None) -> Best:
+def repaired(
+    run: Run, options: Any = None, best: Best | None = None, bare: Tree | None = None
+) -> Best:
     """Solve without obstacles, lead crossing edges around, make bends points, and again.
 
-    `options` are those of `local`, `best` is a tree that is known. A limit is answered by the best
-    tree so far, or by the spanning tree.
+    `options` are those of `local`, `best` is a tree that is known, `bare` one of the points without
+    obstacles to begin with. A limit is answered by the best tree so far, or by the spanning tree.
     """
     plane, n = plane_of(run), len(run.points)
     bends = np.empty((0, 2))
@@ -117,7 +119,10 @@ def repaired(run: Run, options: Any = None, best: Best | None = None) -> Best:
 
     for _ in range(REPAIRS if n <= MANY else MANY_REPAIRS):
         points = np.concatenate((run.points, bends))
-        steiner, edges = bare_tree(run, points, options)
+        if bare is not None and not len(bends):
+            steiner, edges = bare.steiner, bare.edges
+        else:
+            steiner, edges = bare_tree(run, points, options)
         try:
             nodes = np.concatenate((points, steiner))
             found, more = led_around(plane, nodes, n, edges, go_on)
@@ -138,7 +143,9 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
 
     The first change that shortens the tree is kept, until none does or all trials are used up. For
     few points only: every trial is a solve. Corners of the obstacles that the tree without
-    obstacles crosses, or that the best one bends at, are tried.
+    obstacles crosses, or that the best one bends at, are tried. A tree that bends at some corners
+    is no shorter than the shortest tree of the points and these on the bare plane: where that is
+    too long, so is it with more corners.
     """
     plane, n = plane_of(run), len(run.points)
     if n > FEW:
@@ -153,6 +160,7 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
     changes = [{one} for one in corners]
     changes += [set(two) for two in itertools.combinations(corners, 2)]
     trials, improved = 0, True
+    hopeless: list[set[tuple[float, ...]]] = []
     while improved:
         improved = False
         for change in changes:
@@ -160,9 +168,15 @@ def with_other_corners(run: Run, best: Best, options: Any) -> Best:
             if trials > TRIALS or not run.monitor.report("trying corners", trials, 0, best.length):
                 return best
             points = taken ^ change
+            if any(few <= points for few in hopeless):
+                continue
             nodes = np.concatenate((run.points, np.array(sorted(points)).reshape(-1, 2)))
             steiner, edges = bare_tree(run, nodes, options)
-            found, _ = led_around(plane, np.concatenate((nodes, steiner)), n, edges)
+            nodes = np.concatenate((nodes, steiner))
+            if n + len(points) <= BARE and tree_length(nodes, edges) >= best.length:
+                hopeless.append(points)
+                continue
+            found, _ = led_around(plane, nodes, n, edges)
             if found.length < best.length * (1.0 - CLOSE):
                 best, improved = found, True
                 taken = {(float(x), float(y)) for x, y in found.bends}

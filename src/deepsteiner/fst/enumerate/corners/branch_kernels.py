@@ -178,7 +178,7 @@ def met(ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int) ->
     return arc, between
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def join(
     ground: Landscape, sprouts: Sprouts, left: int, right: int, row: int, where: int, begun: Arc,
     between: float,

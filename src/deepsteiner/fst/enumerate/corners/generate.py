@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from .landscape_kernels import Landscape
 
 KeepGoing = Callable[[str, int, int], bool]
-SLICE = 50_000
-"""What a kernel call may cost, in pairs looked at: some milliseconds (a join counts for 33)."""
+SLICE = 100_000
+"""Pairs looked at between two reports: about a millisecond (a join counts for 33)."""
+CALL = 500
+"""What calling a kernel costs by itself."""
 
 SHORT = 1e-6
 """Edges of which the direction is not certain to many digits."""
@@ -109,6 +111,7 @@ class _Growth:
         self.first = [0, 0, count]  # of each size
         self.partners: dict[tuple[int, bool], Partners] = {}
         self.known = 0
+        self.left = SLICE  # until the next report
 
     def run(self, seen: np.ndarray) -> CornerTrees:
         from .growth_kernels import straight_edges
@@ -138,13 +141,16 @@ class _Growth:
             while low < high and len(partners.rows):
                 step = grow(
                     self.ground, self.sprouts, (low, high), partners, by_place,
-                    self.row, self.member, SLICE,
+                    self.row, self.member, self.left,
                 )  # fmt: skip
                 low, self.row, self.member = step.position, step.row, step.member
+                self.left = step.left - CALL
                 if step.full:
                     self._make_room()
-                if not self.keep_going(f"growing branches of {size} leaves", low, high):
-                    return False
+                if self.left <= 0:
+                    self.left = SLICE
+                    if not self.keep_going(f"growing branches of {size} leaves", low, high):
+                        return False
         self.first.append(self.row)
         return True
 

@@ -38,12 +38,13 @@ FEW = 150
 
 
 class Step(NamedTuple):
-    """How far a span came: the next branch, and the ends of what was written."""
+    """How far a span came: the next branch, the ends of what was written, what budget is left."""
 
     position: int
     row: int
     member: int
     full: bool
+    left: int
 
 
 class Drawn(NamedTuple):
@@ -60,15 +61,22 @@ class Drawn(NamedTuple):
 
 
 @lean
-def links_from(special: Floats, sprouts: Sprouts, branch: int, links: Floats) -> None:
-    """Write the least special distance from a branch to every node; -1 to its own leaves."""
+def links_from(special: Floats, sprouts: Sprouts, branch: int, links: Floats) -> float:
+    """Write the least special distance from a branch to every node, -1 to its own leaves.
+
+    Returns the largest.
+    """
     own, links[:] = sprouts.branches[branch], np.inf
     for position in range(own.start, own.start + own.size):
         row = special[sprouts.members[position]]
         for v in range(len(links)):
-            links[v] = min(links[v], row[v])
+            links[v] = row[v] if row[v] < links[v] else links[v]  # several at once, unlike `min`
     for position in range(own.start, own.start + own.size):
         links[sprouts.members[position]] = -1.0
+    most = -1.0
+    for v in range(len(links)):
+        most = links[v] if links[v] > most else most
+    return most
 
 
 @lean
@@ -196,18 +204,27 @@ def grow(
     it, so it is looked at first, and without a root. Branches with the last node are
     closed by segments only, and left out where there are none.
     """
+    links, ends = np.empty(len(ground.places)), np.zeros(4, np.int64)
+    return grow_span(ground, sprouts, left, partners, by_place, row, member, budget, links, ends)
+
+
+@lean
+def grow_span(
+    ground: Landscape, sprouts: Sprouts, left: tuple[int, int], partners: Partners, by_place: bool,
+    row: int, member: int, budget: int, links: Floats, ends: Ints,
+) -> Step:  # fmt: skip
+    """`grow` with its scratch: the links of a branch to all nodes, and two spans of partners."""
     branches, members = sprouts.branches, sprouts.members
     last = len(ground.places) - 1
     few = len(ground.places) <= FEW
     begin_row, begin_member = row, member
-    links, ends = np.empty(len(ground.places)), np.zeros(4, np.int64)
     low, high = left
     while low < high and budget > 0:
         one = branches[low]
         reach = ROOT3 * (ground.longest + TIE)
         if few:
-            links_from(ground.special, sprouts, low, links)
-            reach = min(reach, ROOT3 * (links.max() + TIE))
+            farthest = links_from(ground.special, sprouts, low, links)
+            reach = min(reach, ROOT3 * (farthest + TIE))
         begin, end = turn(one.a, 2), turn(one.b, 2)
         spans(one, partners, by_place, reach, ends)
         for span in range(2):
@@ -230,7 +247,7 @@ def grow(
                     continue
                 size = one.size + branches[other].size
                 if row + 1 >= len(branches) or member + size >= len(members):
-                    return Step(low, begin_row, begin_member, True)
+                    return Step(low, begin_row, begin_member, True, budget)
                 arc, between = met(ground, sprouts, low, other, row)
                 budget -= 28
                 if not arc.exists:
@@ -241,7 +258,7 @@ def grow(
                     member += size
         low += 1
         begin_row, begin_member = row, member
-    return Step(low, row, member, False)
+    return Step(low, row, member, False, budget)
 
 
 @njit(cache=True, error_model="numpy")
@@ -293,7 +310,7 @@ def enter(sprouts: Sprouts, found: Records, known: int) -> int:
     return known
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def simpson(ground: Landscape, sprouts: Sprouts, branch: int, root: int) -> float:
     """Length of the tree that a node closes, its Simpson line; -1 where there is none."""
     own = sprouts.branches[branch]
@@ -320,7 +337,7 @@ def new_drawn(size: int) -> Drawn:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def draw(places: Complexes, sprouts: Sprouts, branch: int, root: int, drawn: Drawn) -> float:
     """Draw the tree that `root` closes; return the sum of its edges."""
     branches, members, _, _, stack, _ = sprouts
@@ -387,7 +404,7 @@ def may_be_needed(
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def across(special: Floats, sprouts: Sprouts, leaves: Ints, child: int) -> float:
     """The least special distance between the leaves below an edge and the others, and a tie."""
     own = sprouts.branches[child]

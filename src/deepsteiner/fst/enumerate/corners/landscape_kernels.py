@@ -18,9 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....core.jit import njit
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, lean, turn
+from ..complete.arc_kernels import NOWHERE, Arc, counted, cross, dot, lean, turn
 from .block_kernels import Blocks
 
 PLAY = 1e-9
@@ -116,7 +115,7 @@ def clip_at_corner(ground: Landscape, node: int, turned: int, arc: Arc) -> Arc:
     return Arc(True, start, end)
 
 
-@njit(cache=True, error_model="numpy")
+@counted
 def spanning_cost(special: Floats, members: Ints, count: int) -> float:
     """Length of a minimum spanning tree of some nodes under the special distance.
 

@@ -58,7 +58,8 @@ class Sketch(NamedTuple):
     """Scratch: a branch as it lies in the plane when left in one direction.
 
     spots: of SPOT, parents before children; the first is the last Steiner point.
-    longest, rate: of two vertices, the longest edge between them, and how fast it changes.
+    longest, rate: of two vertices, the longest edge between them, and how fast it changes, where
+        shortcuts were looked for; of every pair in the row of the later one.
     shares: scratch of `deepest`.
     """
 
@@ -83,7 +84,7 @@ def sketch_branch(
     ground: Landscape, branches: Records, row: int, u: complex, sketch: Sketch
 ) -> int:
     """Place the vertices of a branch left in direction u; returns how many."""
-    spots, longest, rate, _ = sketch
+    spots = sketch.spots
     spots[0].branch, spots[0].parent, spots[0].turned = row, -1, 0
     count, done = 1, 0
     while done < count:
@@ -94,16 +95,6 @@ def sketch_branch(
         spot.speed = 0.0 if leaf else 2.0 * norm(own.centre - own.equilateral)
         clear = np.inf if leaf else clearance(ground.blocks, spot.place)
         spot.clear, spot.depth = abs(clear), max(-clear, 0.0)
-        longest[done, done] = rate[done, done] = 0.0
-        above = spot.parent
-        if above >= 0:
-            edge, speed = norm(spot.place - spots[above].place), spot.speed + spots[above].speed
-            for v in range(done):
-                if edge > longest[above, v]:
-                    longest[done, v], rate[done, v] = edge, speed
-                else:
-                    longest[done, v], rate[done, v] = longest[above, v], rate[above, v]
-                longest[v, done], rate[v, done] = longest[done, v], rate[done, v]
         if not leaf:
             for side in range(2):
                 new = spots[count]
@@ -124,17 +115,26 @@ def within_disc(spot: Any, angle: float) -> float:
 def by_shortcuts(blocks: Blocks, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices."""
     spots, longest, rate, _ = sketch
-    angle = 0.0
-    for v in range(count):
+    longest[0, 0] = rate[0, 0] = angle = 0.0
+    for v in range(1, count):
+        one, above = spots[v], spots[v].parent
+        edge, speed = norm(one.place - spots[above].place), one.speed + spots[above].speed
+        longest[v, v] = rate[v, v] = 0.0
         for w in range(v):
-            if spots[v].parent == w:
+            # Only pairs whose first vertex is the later one are filled in.
+            late, early = max(above, w), min(above, w)
+            if edge > longest[late, early]:
+                longest[v, w], rate[v, w] = edge, speed
+            else:
+                longest[v, w], rate[v, w] = longest[late, early], rate[late, early]
+            if w == above:
                 continue
-            excess = longest[v, w] - norm(spots[v].place - spots[w].place) - TIE
+            excess = longest[v, w] - norm(one.place - spots[w].place) - TIE
             if excess <= 0.0:
                 continue
-            turned = excess / (rate[v, w] + spots[v].speed + spots[w].speed + 1e-300)
-            turned = within_disc(spots[v], within_disc(spots[w], turned))
-            if turned > angle and is_free(blocks, spots[v].place, spots[w].place):
+            turned = excess / (rate[v, w] + one.speed + spots[w].speed + 1e-300)
+            turned = within_disc(one, within_disc(spots[w], turned))
+            if turned > angle and is_free(blocks, one.place, spots[w].place):
                 angle = turned
     return angle
 
@@ -249,7 +249,7 @@ def by_wedge(ground: Landscape, branches: Records, members: Ints, row: int, u: c
     return max(left, right) - AIM
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def march(
     ground: Landscape, branches: Records, members: Ints, sketch: Sketch, row: int, arc: Arc
 ) -> Arc:

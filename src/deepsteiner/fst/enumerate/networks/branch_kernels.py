@@ -24,7 +24,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Floats, Ints
-from ..complete.arc_kernels import Arc, keep_at_least, keep_at_most, turn, unit
+from ..complete.arc_kernels import Arc, keep_at_least, keep_at_most, lean, turn, unit
 from ..complete.bottleneck_kernels import Records
 from ..complete.branch_kernels import project
 from ..complete.forest_kernels import (
@@ -108,7 +108,7 @@ def new_twigs(site: Site, rows: int, room: int) -> Twigs:
     )  # fmt: skip
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def holds(twigs: Twigs, branch: int, node: int) -> bool:
     """Whether a branch has a leaf of a node."""
     own = twigs.branches[branch]
@@ -118,7 +118,7 @@ def holds(twigs: Twigs, branch: int, node: int) -> bool:
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def find_closed(twigs: Twigs, key: int, branch: int, extra: int) -> int:
     """Number of the known tree over the nodes of a branch and one more (-1: none), or -1."""
     mask = len(twigs.table) - 1
@@ -139,7 +139,7 @@ def find_closed(twigs: Twigs, key: int, branch: int, extra: int) -> int:
     return -1
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def link(special: Floats, twigs: Twigs, left: int, right: int) -> float:
     """The least special distance between nodes of two branches; fills `near`."""
     branches, members, near = twigs.branches, twigs.members, twigs.near
@@ -158,7 +158,7 @@ def link(special: Floats, twigs: Twigs, left: int, right: int) -> float:
     return least
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def cut_inside(twigs: Twigs, top: int, frame: int, arc: Arc) -> Arc:
     """Cut an arc by what the other side's nodes mean for the edges inside the child `top`."""
     branches, members, near, stack = twigs.branches, twigs.members, twigs.near, twigs.stack
@@ -184,7 +184,7 @@ def cut_inside(twigs: Twigs, top: int, frame: int, arc: Arc) -> Arc:
     return arc
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def known_bound(twigs: Twigs, row: int, cheapest: float) -> float:
     """Cost of reconnecting a new branch's nodes by known trees, at most `cheapest`."""
     branches, bound = twigs.branches, cheapest
@@ -205,7 +205,7 @@ def known_bound(twigs: Twigs, row: int, cheapest: float) -> float:
     return bound
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def join(site: Site, twigs: Twigs, left: int, right: int, row: int, where: int) -> Arc:
     """Join two branches without common nodes in `row`, members from `where`; what remains."""
     branches, members = twigs.branches, twigs.members
@@ -249,7 +249,7 @@ def join(site: Site, twigs: Twigs, left: int, right: int, row: int, where: int) 
     return arc
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def merge_members(members: Ints, i: int, many: int, j: int, more: int, where: int) -> None:
     """Write the sorted union of two disjoint runs of members."""
     i_end, j_end = i + many, j + more

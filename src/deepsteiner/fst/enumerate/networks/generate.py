@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .site_kernels import Site
 
 KeepGoing = Callable[[str, int, int], bool]
-SLICE = 4000
+SLICE = 20_000
 """What a kernel call may cost, in pairs looked at: some milliseconds (a join counts for 31)."""
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import cross, dot, norm, turn, unit
+from ..complete.arc_kernels import cross, dot, lean, norm, turn, unit
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import (
     MIN_EDGE,
@@ -54,7 +54,7 @@ class Drawn(NamedTuple):
     below: Ints
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def grow(
     site: Site, twigs: Twigs, order: Ints, low: int, high: int,
     partners: Ints, widest: float, row: int, member: int, budget: int,
@@ -76,8 +76,10 @@ def grow(
             if two.place.real > one.place.real + far:
                 break
             budget -= 1
-            away = norm(two.place - one.place) - one.spread - two.spread
-            if away <= reach:
+            way, most = two.place - one.place, one.spread + two.spread + reach
+            # Nearly all pairs are told apart here, so without a root.
+            if dot(way, way) <= most * most:
+                away = norm(way) - one.spread - two.spread
                 budget -= 10
                 # Negative where they have a node in common.
                 if away <= ROOT3 * (link(site.special, twigs, order[low], partners[k]) + TIE):
@@ -94,7 +96,7 @@ def grow(
     return Step(low, row, member, False)
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def first_from(branches: np.ndarray, order: Ints, x: float) -> int:
     """The first of some branches, sorted by x, that is not to the left of x."""
     low, high = 0, len(order)
@@ -146,7 +148,7 @@ def close(
     return low, count
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def head_on(start: complex, a: complex, b: complex, tail: complex, head: complex) -> complex:
     """Where a line from `start` meets a segment at a right angle, in a direction from a to b.
 
@@ -170,7 +172,7 @@ def head_on(start: complex, a: complex, b: complex, tail: complex, head: complex
     return tail + min(max(share, 0.0), 1.0) * along
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def simpson(site: Site, twigs: Twigs, branch: int, root: int, end: complex) -> float:
     """Length of the tree that is closed by a place of a node, its Simpson line; -1: none."""
     own = twigs.branches[branch]
@@ -246,7 +248,7 @@ def new_drawn(size: int) -> Drawn:
     )
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def draw(twigs: Twigs, branch: int, end: complex, drawn: Drawn) -> float:
     """Draw the tree that a place closes; return the sum of its edges."""
     branches, stack = twigs.branches, twigs.stack
@@ -310,7 +312,7 @@ def may_be_needed(site: Site, twigs: Twigs, branch: int, root: int, drawn: Drawn
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def across(special: Floats, twigs: Twigs, nodes: Ints, child: int) -> float:
     """The least special distance between the nodes below an edge and the others, and a tie."""
     own = twigs.branches[child]
@@ -322,7 +324,7 @@ def across(special: Floats, twigs: Twigs, nodes: Ints, child: int) -> float:
     return least + TIE
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def has_lune(site: Site, p: complex, q: complex, one: int, two: int) -> bool:
     """Whether a mandatory node is nearer to both ends of an edge than these are to each other.
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from ....core.jit import njit
 from ....plane.sight_kernels import Floats
-from ..complete.arc_kernels import Arc, cross, norm, turn
+from ..complete.arc_kernels import Arc, cross, lean, norm, turn
 from ..complete.bottleneck_kernels import Records
 from ..complete.forest_kernels import MOST_TESTED, child_of, steiner_point
 from .site_kernels import TIE, Site, crossing_room, to_node
@@ -63,7 +63,7 @@ def new_sketch() -> Sketch:
     return Sketch(np.empty(many, MARK), np.zeros((many, many)), np.zeros((many, many)))
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def sketch_branch(branches: Records, row: int, u: complex, sketch: Sketch) -> int:
     """Place the vertices of a branch left in direction u; returns how many."""
     spots, longest, rate = sketch
@@ -95,7 +95,7 @@ def sketch_branch(branches: Records, row: int, u: complex, sketch: Sketch) -> in
     return count
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_shortcuts(site: Site, branches: Records, sketch: Sketch, count: int) -> float:
     """Angle ruled out by shortcuts between two vertices, or a vertex and the part of a leaf."""
     spots, longest, rate = sketch
@@ -123,7 +123,7 @@ def by_shortcuts(site: Site, branches: Records, sketch: Sketch, count: int) -> f
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_lunes(site: Site, branches: Records, sketch: Sketch, count: int) -> float:
     """Angle ruled out by mandatory nodes in the lunes of edges."""
     spots, places, node, first = (
@@ -153,7 +153,7 @@ def by_lunes(site: Site, branches: Records, sketch: Sketch, count: int) -> float
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_one_leaf(site: Site, branches: Records, sketch: Sketch, count: int) -> float:
     """Angle ruled out because one leaf does as well as a branch."""
     spots = sketch.spots
@@ -177,7 +177,7 @@ def by_one_leaf(site: Site, branches: Records, sketch: Sketch, count: int) -> fl
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def is_below(spots: Records, w: int, v: int) -> bool:
     """Whether vertex w hangs below vertex v; parents come first."""
     while w > v:
@@ -185,7 +185,7 @@ def is_below(spots: Records, w: int, v: int) -> bool:
     return w == v
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def by_crossings(site: Site, sketch: Sketch, count: int) -> float:
     """Angle ruled out because an edge crosses the network."""
     spots, layout = sketch.spots, site.layout
@@ -205,7 +205,7 @@ def by_crossings(site: Site, sketch: Sketch, count: int) -> float:
     return angle
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def march(site: Site, branches: Records, sketch: Sketch, row: int, arc: Arc) -> Arc:
     """Shrink the arc of a new branch from both ends; what is left."""
     a, b = arc.a, arc.b

@@ -32,7 +32,7 @@ import numpy as np
 from ....core.jit import njit
 from ....plane.contact_kernels import Layout, length_of, nearest_in
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import Arc, cross, dot, keep_at_most, norm, turn
+from ..complete.arc_kernels import Arc, counted, cross, dot, keep_at_most, lean, norm, turn
 
 PLAY = 1e-9
 """Sine of the angle by which directions at vertices may be off: rounding must rule out nothing."""
@@ -59,7 +59,7 @@ class Site(NamedTuple):
     longest: float
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def clip_at_vertex(site: Site, leaf: int, turned: int, arc: Arc) -> Arc:
     """Cut an arc to the directions in which an edge may leave a leaf.
 
@@ -70,7 +70,7 @@ def clip_at_vertex(site: Site, leaf: int, turned: int, arc: Arc) -> Arc:
     return arc
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def may_leave(site: Site, leaf: int, way: complex) -> bool:
     """Whether an edge may leave a leaf in a direction."""
     for k in range(site.spoke_start[leaf], site.spoke_start[leaf + 1]):
@@ -79,7 +79,7 @@ def may_leave(site: Site, leaf: int, way: complex) -> bool:
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def to_node(layout: Layout, node: int, place: complex) -> float:
     """The distance from a place to the segments of a node; infinite where it has none."""
     if layout.first[node] == layout.first[node + 1]:
@@ -87,7 +87,7 @@ def to_node(layout: Layout, node: int, place: complex) -> float:
     return length_of(place - nearest_in(layout, node, place))
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def crossing_room(p: complex, q: complex, tail: complex, head: complex) -> float:
     """How far both ends of an edge may move so that it still crosses a segment; <= 0: it does not.
 
@@ -110,7 +110,7 @@ def crossing_room(p: complex, q: complex, tail: complex, head: complex) -> float
     return min(abs(of_p) / size, abs(of_q) / size, near / (1.0 + 1.0 / sine))
 
 
-@njit(cache=True, error_model="numpy")
+@lean
 def crosses(layout: Layout, p: complex, q: complex) -> bool:
     """Whether an edge clearly crosses a segment of the network."""
     low_x, high_x = min(p.real, q.real), max(p.real, q.real)
@@ -128,7 +128,7 @@ def crosses(layout: Layout, p: complex, q: complex) -> bool:
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@counted
 def spanning_cost(special: Floats, nodes: Ints, count: int) -> float:
     """Length of a minimum spanning tree of some nodes under the special distance.
 

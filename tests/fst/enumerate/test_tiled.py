@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from deepsteiner.fst.enumerate.complete.closing_kernels import close_level
 from deepsteiner.fst.enumerate.complete.generate import generate
-from deepsteiner.fst.enumerate.complete.generation_kernels import begin_tile
+from deepsteiner.fst.enumerate.complete.generation_kernels import begin_tile, with_room
+from deepsteiner.fst.enumerate.complete.growth_kernels import (
+    finish_level,
+    grow_level,
+    search_level,
+)
 from deepsteiner.fst.enumerate.complete.lune_kernels import AHEAD_SCAN
 from deepsteiner.fst.enumerate.complete.reach_kernels import look_ahead, note_view
+from deepsteiner.fst.enumerate.complete.rebuild_kernels import collect_trees
 from deepsteiner.fst.enumerate.tiled import generate as tiled
 from deepsteiner.fst.enumerate.tiled.certificate import (
     Findings,
@@ -182,6 +189,17 @@ def needed_slowly(apart, margins, found):
             if apart[i, j] <= margins.near[i]:
                 held[i] = max(held[i], margins.near[i] + found.widest[j])
     return near, held
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        begin_tile, grow_level, search_level, close_level, finish_level, collect_trees, with_room,
+    ],
+)  # fmt: skip
+def test_tiles_on_threads_do_not_wait_for_each_other(kernel):
+    """Each of these is called by every tile's thread, the first ones for most of its time."""
+    assert kernel.targetoptions["nogil"]
 
 
 @pytest.mark.parametrize("seed", range(5))

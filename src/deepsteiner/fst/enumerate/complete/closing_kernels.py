@@ -144,7 +144,7 @@ def comes_before(forest: Forest, stack: Records, one: int, two: int) -> bool:
     return False
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def close_level(generation: Generation, size: int, budget: int) -> int:
     """Close the branches of one size with later terminals into full Steiner trees."""
     first, progress = generation.first, generation.progress[0]

@@ -87,7 +87,7 @@ def begin(points: Floats, edges: Ints, lengths: Floats) -> Generation:
     return enter_terminals(ground, reach, order, edges, lengths)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def begin_tile(
     points: Floats, numbers: Ints, gaps: Floats, longest: float, grid: Grid, part: Part, near: Ints
 ) -> Generation:

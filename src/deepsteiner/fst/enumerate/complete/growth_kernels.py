@@ -89,7 +89,7 @@ class Group(NamedTuple):
     level: int  # the first branch of the size
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def finish_level(generation: Generation, size: int) -> None:
     """Put the branches of one size into the index."""
     first, progress = generation.first, generation.progress[0]
@@ -311,7 +311,7 @@ def pair_up(
                     count += 1
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def search_level(generation: Generation, size: int, budget: int) -> int:
     """Find all pairs of a branch of one size and one of at most that size, terminals apart."""
     first, lookup, progress = generation.first, generation.lookup, generation.progress[0]
@@ -342,7 +342,7 @@ def search_level(generation: Generation, size: int, budget: int) -> int:
     return DONE
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def grow_level(generation: Generation, size: int, budget: int) -> int:
     """Make the branches of one size: from the terminals, then from the pairs that wait for it."""
     forest, scratch, progress = generation.forest, generation.scratch, generation.progress[0]

@@ -123,7 +123,7 @@ def tree_may_be_needed(
     return True
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", nogil=True)
 def collect_trees(
     generation: Generation,
 ) -> tuple[Ints, Ints, Floats, Floats, Ints]:

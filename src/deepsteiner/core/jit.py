@@ -160,9 +160,11 @@ else:
         """Compile a kernel as numba's `njit` does; `cache` keeps its code in our own cache.
 
         Kernels raise nothing, so a division by zero gives what it gives in numpy. One such model
-        for all also lets them share what they call of numba.
+        for all also lets them share what they call of numba. References are counted unless a
+        kernel says otherwise: by itself it would do as the kernel that happens to call it first.
         """
         options.setdefault("error_model", "numpy")
+        options.setdefault("_nrt", True)
         if function is None:
             return partial(njit, cache=cache, **options)
         if KNOWN:

@@ -28,15 +28,6 @@ def lean(function: Kernel) -> Kernel:
     return cast(Kernel, compile_lean(cache=True, error_model="numpy", _nrt=False)(function))
 
 
-def counted(function: Kernel) -> Kernel:
-    """Compile a kernel that allocates, also where a lean one calls it.
-
-    Without this it would be compiled like its caller, and could not allocate.
-    """
-    compile_counted: Any = njit
-    return cast(Kernel, compile_counted(cache=True, error_model="numpy", _nrt=True)(function))
-
-
 HALF_ROOT3 = math.sqrt(3.0) / 2.0
 RIGHT_UP, LEFT_UP = complex(0.5, HALF_ROOT3), complex(-0.5, HALF_ROOT3)
 SIXTHS = np.array([1.0, RIGHT_UP, LEFT_UP, -1.0, -RIGHT_UP, -LEFT_UP])

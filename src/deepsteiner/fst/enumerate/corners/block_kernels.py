@@ -77,16 +77,13 @@ def box_misses(blocks: Blocks, k: int, p: complex, q: complex) -> bool:
     return bool(abs(cross(way, middle - p)) > span)
 
 
-@lean
+@njit(cache=True, error_model="numpy")
 def is_free(blocks: Blocks, p: complex, q: complex) -> bool:
     """Whether the edge from p to q stays out of all obstacles."""
     for k in range(len(blocks.low)):
         if box_misses(blocks, k, p, q):
             continue
-        # Not by `block`: what it returns would be counted as a reference, and never given back.
-        every, low, high = blocks.walls, blocks.first[k], blocks.first[k + 1]
-        walls = Walls(every.tail[low:high], every.head[low:high], every.owner[low:high])
-        if not sees(walls, p, q):
+        if not sees(block(blocks, k), p, q):
             return False
     return True
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ....core.jit import njit
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import NOWHERE, Arc, counted, cross, dot, lean, turn
+from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, lean, turn
 from .block_kernels import Blocks
 
 PLAY = 1e-9
@@ -115,7 +116,7 @@ def clip_at_corner(ground: Landscape, node: int, turned: int, arc: Arc) -> Arc:
     return Arc(True, start, end)
 
 
-@counted
+@njit(cache=True, error_model="numpy")
 def spanning_cost(special: Floats, members: Ints, count: int) -> float:
     """Length of a minimum spanning tree of some nodes under the special distance.
 

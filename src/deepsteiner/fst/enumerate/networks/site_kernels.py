@@ -32,7 +32,7 @@ import numpy as np
 from ....core.jit import njit
 from ....plane.contact_kernels import Layout, length_of, nearest_in
 from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import Arc, counted, cross, dot, keep_at_most, lean, norm, turn
+from ..complete.arc_kernels import Arc, cross, dot, keep_at_most, lean, norm, turn
 
 PLAY = 1e-9
 """Sine of the angle by which directions at vertices may be off: rounding must rule out nothing."""
@@ -128,7 +128,7 @@ def crosses(layout: Layout, p: complex, q: complex) -> bool:
     return False
 
 
-@counted
+@njit(cache=True, error_model="numpy")
 def spanning_cost(special: Floats, nodes: Ints, count: int) -> float:
     """Length of a minimum spanning tree of some nodes under the special distance.
 

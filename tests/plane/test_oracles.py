@@ -52,6 +52,20 @@ def test_three_points_around_a_round_lake(radius, length):
     assert solution.length == pytest.approx(length, abs=1e-6)
 
 
+@pytest.mark.parametrize("width", [3e-9, 1e-8, 1e-7, 1e-5])
+@pytest.mark.parametrize("off", [0.0, 1e-13])
+def test_a_wall_that_is_hardly_there_costs_hardly_anything(width, off):
+    """Directions of edges as short as the wall is wide are known to a few digits only."""
+    block = shapely.box(0.0, 0.25, 0.5, 0.5)
+    wall = shapely.box(0.75, -1.0, 1.5, -1.0 + width)
+    points = [[1.5, -1.0], [0.75 + off, -1.0 + off], [0.25 + off, 0.25 + off], [0.4, 0.98]]
+    without = ds.solve(points, "exact", obstacles=[block])
+    solution = ds.solve(points, "exact", obstacles=[block, wall])
+    assert solution.status == without.status == "optimal"
+    assert without.length <= solution.length * (1 + 1e-12)
+    assert solution.length <= without.length + 2.5 * width
+
+
 def test_an_obstacle_out_of_the_way_changes_nothing():
     free = ds.solve(SQUARE, "exact")
     solution = ds.solve(SQUARE, "exact", obstacles=[centred_square(1e-3)])

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 BENT = 1e-12
 """Sine of the least turn at a corner that a shortest way can notice."""
+SHORT_WALL = 1e-6
+"""Walls shorter than this have no direction that is known well enough to rule out edges."""
 OUTSIDE = -1
 """The region outside all obstacles; others are numbers of holes."""
 
@@ -39,8 +41,8 @@ class Corners:
         The direction, as an angle, of the wall from which the free directions are counted,
         counter-clockwise.
     free
-        The free angle at each, more than pi; 2 pi where other walls touch the corner and nothing
-        is known about directions.
+        The free angle at each, more than pi; 2 pi where nothing is known about directions, since
+        other walls touch the corner or one of its own is too short.
     """
 
     places: FloatArray
@@ -353,6 +355,8 @@ def _turns(ring: FloatArray, owner: int) -> tuple[Any, ...]:
     size = np.hypot(*before.T) * np.hypot(*after.T)
     side = np.arctan2(before[:, 1], before[:, 0])
     free = (np.arctan2(after[:, 1], after[:, 0]) - side) % (2.0 * np.pi)
+    shortest = np.minimum(np.hypot(*before.T), np.hypot(*after.T))
+    free = np.where(shortest < SHORT_WALL, 2.0 * np.pi, free)
     return ring, np.full(len(ring), owner), side, free, sine > BENT * size
 
 

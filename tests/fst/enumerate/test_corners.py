@@ -139,7 +139,7 @@ def test_directions_at_a_corner(free):
     for t in range(360):
         two = t <= free and bool((np.abs(degrees - t) >= 180).any())
         three = 120 <= t <= free - 120
-        allowed = landscape.next_allowed(angle, math.radians(t)) <= math.radians(t)
+        allowed = landscape.next_allowed(angle, math.radians(t), landscape.PLAY) <= math.radians(t)
         assert allowed == (two or three), t
 
 

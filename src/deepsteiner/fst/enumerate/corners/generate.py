@@ -21,8 +21,8 @@ SLICE = 100_000
 CALL = 500
 """What calling a kernel costs by itself."""
 
-SHORT = 1e-6
-"""Edges of which the direction is not certain to many digits."""
+SHORT = 1e-4
+"""Edges of which the direction is not certain to many digits: their ends are up to DEPTH off."""
 ALONG = 1e-6
 """Angle up to which a direction off the wall is that of the wall."""
 

@@ -19,12 +19,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ....core.jit import njit
-from ....plane.sight_kernels import Complexes, Floats, Ints
-from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, lean, turn
+from ....plane.sight_kernels import DEPTH, Complexes, Floats, Ints
+from ..complete.arc_kernels import NOWHERE, Arc, cross, dot, lean, norm, turn
 from .block_kernels import Blocks
 
 PLAY = 1e-9
-"""Angle by which directions at corners may be off: rounding must rule out nothing."""
+"""Angle by which directions at corners may be off: rounding must rule out nothing.
+
+An edge whose ends are known only up to DEPTH may be off by more, the shorter it is. Corners whose
+walls are too short to tell a direction have no free angle (see `plane.plane`).
+"""
 TIE = 1e-12
 """Alternatives must be shorter by more than this to rule something out."""
 WHOLE = 2.0 * math.pi
@@ -66,29 +70,29 @@ class Landscape(NamedTuple):
 
 
 @lean
-def next_allowed(free: float, t: float) -> float:
+def next_allowed(free: float, t: float, play: float) -> float:
     """The first direction from t on, counter-clockwise, that an edge at a corner may have.
 
     Counted from the wall, t in [0, 2 pi); the result may be 2 pi and more, after a full turn.
     """
-    if free >= WHOLE or t <= free - math.pi + PLAY:
+    if free >= WHOLE or t <= free - math.pi + play:
         return t
-    low, high = THIRD - PLAY, free - THIRD + PLAY
+    low, high = THIRD - play, free - THIRD + play
     if low <= high and t <= high:
         return max(t, low)
-    if t <= free + PLAY:
-        return max(t, math.pi - PLAY)
-    return max(t, WHOLE - PLAY)
+    if t <= free + play:
+        return max(t, math.pi - play)
+    return max(t, WHOLE - play)
 
 
 @lean
 def is_allowed(ground: Landscape, node: int, way: complex) -> bool:
-    """Whether an edge may leave a node in a direction."""
-    free = ground.free[node]
-    if free >= WHOLE:
+    """Whether an edge may leave a node that way."""
+    free, length = ground.free[node], norm(way)
+    if free >= WHOLE or length <= DEPTH:
         return True
     t = (math.atan2(way.imag, way.real) - ground.side[node]) % WHOLE
-    return bool(next_allowed(free, t) <= t)
+    return bool(next_allowed(free, t, PLAY + DEPTH / length) <= t)
 
 
 @lean
@@ -104,11 +108,11 @@ def clip_at_corner(ground: Landscape, node: int, turned: int, arc: Arc) -> Arc:
     a, b = turn(arc.a, turned), turn(arc.b, turned)
     width = math.atan2(cross(a, b), dot(a, b))
     t = (math.atan2(a.imag, a.real) - ground.side[node]) % WHOLE
-    first = next_allowed(free, t) - t
+    first = next_allowed(free, t, PLAY) - t
     if first > width:
         return NOWHERE
     mirrored = (ground.side[node] + free - math.atan2(b.imag, b.real)) % WHOLE
-    last = next_allowed(free, mirrored) - mirrored
+    last = next_allowed(free, mirrored, PLAY) - mirrored
     if first + last > width:
         return NOWHERE
     start = arc.a * complex(math.cos(first), math.sin(first)) if first > 0.0 else arc.a

@@ -86,7 +86,7 @@ def test_batches_turn_too():
 
 
 def test_best_turns_crowded_lists_alone():
-    crowded, uniform = board(1, 14, 140), np.random.default_rng(0).random((140, 2))
+    crowded, uniform = board(1, 18, 270), np.random.default_rng(0).random((270, 2))
     for method, turns in (("local", local.TURNS_OF_BEST), ("neural", neural.TURNS_OF_BEST)):
         assert ds.solve(crowded, method, effort="best").info["turns"] == turns
         assert "turns" not in ds.solve(crowded, method, effort="best", turns=0).info

@@ -210,11 +210,11 @@ def merged_parts(shapes: list[Any]) -> list[tuple[Any, bool]]:
     for shape, word in given:
         here, needed = shape, word is None
         apart = []
-        for other, asked in found:
+        for other, must in found:
             if shapely.distance(here, other) < 1e-9:
-                here, needed = shapely.GeometryCollection([here, other]), needed or asked
+                here, needed = shapely.GeometryCollection([here, other]), needed or must
             else:
-                apart.append((other, asked))
+                apart.append((other, must))
         found = [*apart, (here, needed)]
     return found
 

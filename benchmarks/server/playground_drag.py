@@ -60,7 +60,7 @@ KINDS = ("open", "obstacles", "lines")
 ROOM = 0.13
 
 
-# What tells maps apart where one of a seed has no room: far from all seeds asked for.
+# What tells maps apart where one of a seed has no room: far from all seeds in use.
 APART = 1000
 
 

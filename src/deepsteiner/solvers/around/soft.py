@@ -102,7 +102,7 @@ def _first_trees(run: Run, soft: Soft, options: Any) -> list[Web]:
         return starts
     for start in starts:
         pool.add_tree(start)
-    found = pool.cheapest() if pool.add_listed() else None
+    found = pool.cheapest(starts[0].cost) if pool.add_listed() else None
     if found is None or found.cost > starts[0].cost:
         return starts
     return [found] if options.effort == "default" else [found, starts[0]]

@@ -3,14 +3,15 @@
 Full Steiner trees of the bare plane over terminals, over terminals and one corner, and over
 terminals and the corners of one region are moved to their best places among the regions; so are
 straight edges between all these nodes, and the pieces of trees that are known come with them. The
-cheapest tree that the list allows is chosen by the linear programme of trees with optional nodes:
-good in the whole plane at once, where windows only see a part of it.
+cheapest tree that the list allows is chosen by the concatenation with optional nodes: good in the
+whole plane at once, where windows only see a part of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -89,44 +90,51 @@ class Pool:
 
     def add_listed(self) -> bool:
         """Take in listed trees and edges that may be of use; whether nothing stopped it."""
-        total, special = self._distances()
         tried: set[tuple[int, ...]] = set()
-        for pieces in (self._edges(special), *self._listed(total)):
+        for pieces in (self._edges(), *self._listed()):
             fresh = {one.key: one for one in pieces if one.key not in tried}
             tried |= set(fresh)
-            if not self._add_cheap(list(fresh.values()), special):
+            if not self._add_cheap(list(fresh.values())):
                 return False
         return True
 
-    def _distances(self) -> tuple[FloatArray, FloatArray]:
-        """Return the costs of cheap ways between all nodes, and the special distances."""
-        from ...plane.geodesic_kernels import prim, special_distances
+    @cached_property
+    def ways(self) -> FloatArray:
+        """The costs of cheap ways between all nodes, along straight edges."""
         from ...plane.soft_kernels import cheapest_ways, pair_costs
 
-        places, n = as_complex(self.nodes), len(self.run.points)
-        total, _ = cheapest_ways(pair_costs(self.soft.ground, places, places))
-        return total, special_distances(total, *prim(total, n))
+        places = as_complex(self.nodes)
+        total: FloatArray = cheapest_ways(pair_costs(self.soft.ground, places, places))[0]
+        return total
 
-    def _edges(self, special: FloatArray) -> list[Piece]:
+    @cached_property
+    def special(self) -> FloatArray:
+        """Special distances along these ways: the edges of the ways are listed, too."""
+        from ...plane.geodesic_kernels import prim, special_distances
+
+        found: FloatArray = special_distances(self.ways, *prim(self.ways, len(self.run.points)))
+        return found
+
+    def _edges(self) -> list[Piece]:
         """Return straight edges no longer than the stages of another way."""
         gap = np.hypot(*(self.nodes[:, None] - self.nodes[None]).transpose(2, 0, 1))
-        one, two = np.nonzero(np.triu(gap <= special * (1.0 + MARGIN), 1))
+        one, two = np.nonzero(np.triu(gap <= self.special * (1.0 + MARGIN), 1))
         return [
             Piece((a, b), self.nodes[[a, b]], np.array([[0, 1]]))
             for a, b in zip(one.tolist(), two.tolist(), strict=True)
         ]
 
-    def _listed(self, total: FloatArray) -> Iterator[list[Piece]]:
+    def _listed(self) -> Iterator[list[Piece]]:
         """Yield full Steiner trees of terminals, and of terminals with some corners."""
         n = len(self.run.points)
         if n > 2:
-            yield _full_trees(self.nodes, np.arange(n), np.empty(0, np.int64), total)
+            yield _full_trees(self.nodes, np.arange(n), np.empty(0, np.int64), self.ways)
         for corners in self._corner_groups():
             middle = self.nodes[corners].mean(axis=0)
             away = np.hypot(*(self.nodes[:n] - middle).T)
             near = np.sort(np.argsort(away, kind="stable")[:AROUND])
             if len(near) + len(corners) > 2:
-                yield _full_trees(self.nodes, near, corners, total)
+                yield _full_trees(self.nodes, near, corners, self.ways)
 
     def _corner_groups(self) -> Iterator[IntArray]:
         """Yield every corner alone, and the corners of every region and obstacle together."""
@@ -140,11 +148,11 @@ class Pool:
             if corners:
                 yield np.array(corners)
 
-    def _add_cheap(self, pieces: list[Piece], special: FloatArray) -> bool:
+    def _add_cheap(self, pieces: list[Piece]) -> bool:
         """Move trees to their best places, and take in those that beat edges between leaves."""
         from ...plane.soft_web_kernels import relaxed_costs
 
-        worth = np.array([_spanned(special, one.leaves) for one in pieces]) * (1.0 + MARGIN)
+        worth = np.array([_spanned(self.special, one.leaves) for one in pieces]) * (1.0 + MARGIN)
         bare = np.array(
             [np.abs(np.diff(as_complex(one.places)[one.edges])).sum() for one in pieces]
         )
@@ -166,8 +174,11 @@ class Pool:
                 return False
         return True
 
-    def cheapest(self) -> Web | None:
-        """Return the cheapest tree of pieces, at its best places; None where it was stopped."""
+    def cheapest(self, ceiling: float) -> Web | None:
+        """Return the cheapest tree of pieces, at its best places.
+
+        None where the choice was stopped, or where each tree costs more than the ceiling.
+        """
         from ...fst.select.optional.concatenation import concatenate
 
         keys = list(self.cost)
@@ -175,6 +186,7 @@ class Pool:
             [np.array(key) for key in keys], np.array(list(self.cost.values())),
             len(self.nodes), len(self.run.points),
             lambda phase, done, total, _: self.run.monitor.report(phase, done, total),
+            ceiling=ceiling, special=self.special,
         )  # fmt: skip
         if not len(choice.picked):
             return None

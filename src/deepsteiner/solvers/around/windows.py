@@ -42,7 +42,7 @@ class Effort:
 
 
 EFFORTS: dict[EffortName, Effort] = {
-    "fast": Effort(7, 1, 60, 200, Effort(16, 1, 6, 600)),
+    "fast": Effort(7, 1, 60, 200, Effort(24, 1, 6, 1500)),
     "default": Effort(10, 2, 400, 1000, Effort(60, 1, 6, 8000)),
     "best": Effort(14, 6, 2000, 5000, Effort(100, 2, 12, 20_000)),
 }

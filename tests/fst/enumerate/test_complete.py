@@ -295,6 +295,7 @@ def test_threads_change_nothing(kind, monkeypatch):
         return min(rows, few), min(members, 40 * few)
 
     monkeypatch.setattr(driver, "ROWS_A_PART", 1)
+    monkeypatch.setattr(driver, "PLANTED_ALONE", 1)
     for shares in (64, 5):
         monkeypatch.setattr(driver, "FIRST_SHARE", shares)
         together = generate(points, threads=3)

@@ -16,7 +16,9 @@ from deepsteiner.fst.enumerate.complete import (
     lune_kernels,
     reach_kernels,
 )
+from deepsteiner.fst.enumerate.complete.generate import enter_in_threads
 from deepsteiner.fst.enumerate.complete.index_kernels import Index
+from deepsteiner.run.threads import Workers
 from grown import LOOSE, Grown, grown_from
 
 
@@ -32,6 +34,21 @@ def indexed(grown: Grown) -> Index:
     index_kernels.enter_branches(index, grown.branch, grown.n, grown.count)
     assert index.trees[0] == 2
     return index
+
+
+@pytest.mark.parametrize("threads", [2, 3, 16])
+def test_threads_make_the_same_index(grown, threads):
+    alone, state = indexed(grown), grown.run.state
+    together = index_kernels.new_index(len(grown.branch), state.lookup.reach)
+    state = state._replace(lookup=together)
+    with Workers(threads) as workers:
+        enter_in_threads(state, 0, grown.n, workers)
+        enter_in_threads(state, grown.n, grown.count, workers)
+    boxes = alone.roots[2]
+    assert np.array_equal(together.starts[:3], alone.starts[:3])
+    assert np.array_equal(together.roots[:3], alone.roots[:3])
+    assert np.array_equal(together.items[: grown.count], alone.items[: grown.count])
+    assert np.array_equal(together.boxes[:boxes], alone.boxes[:boxes])
 
 
 def apart(a: float, b: float) -> float:

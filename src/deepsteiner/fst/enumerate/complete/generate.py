@@ -39,6 +39,8 @@ PAIRS_A_PART = 4096
 """Room for pairs that each part should have, at first."""
 ROWS_A_PART = 4096
 """Room for new branches that each part should have."""
+PLANTED_ALONE = 4096
+"""Branches of a level below which one thread alone puts them into the index."""
 UNLIMITED = 1 << 60
 
 
@@ -140,20 +142,20 @@ class Growth:
         workers: Workers,
     ) -> None:
         from .forest_kernels import new_scratch
-        from .growth_kernels import finish_level
+        from .generation_kernels import BRANCHES_FULL, with_room
 
         self.points = points
         self.keep_going = keep_going
         self.workers = workers
         self.room = PAIRS_A_PART
+        self.found: list[IntArray] = []
         self.scratch = workers.scratch(lambda: new_scratch(len(points)))
-        self.state = state
-        finish_level(self.state, 1)
+        # Room that is never used takes no memory, and to make it now saves copies of millions.
+        self.state = with_room(state, BRANCHES_FULL)
+        self._finish_level(1)
 
     def grow(self, max_size: int | None) -> bool:
         """Grow and close level after level; whether nothing was left out."""
-        from .growth_kernels import finish_level
-
         first = self.state.first
         for size in range(2, len(self.points)):
             if max_size is not None and size >= max_size:
@@ -161,7 +163,7 @@ class Growth:
             first[size] = self.state.progress[0]["branches"]
             if not self._grow_level(size):
                 return False
-            finish_level(self.state, size)
+            self._finish_level(size)
             if not self._close_level(size) or not self._search_level(size):
                 return False
             if first[size] == first[size + 1] and self.state.progress[0]["pairs"] == 0:
@@ -188,6 +190,19 @@ class Growth:
             return False
         pairs = take_pairs(self.state, size, UNLIMITED)
         return self._shared(lambda *some: self._grow(by_pairs, size, *some), 0, len(pairs), phase)
+
+    def _finish_level(self, size: int) -> None:
+        """Put the branches of one size into the index."""
+        from .growth_kernels import finish_level
+
+        first, progress = self.state.first, self.state.progress[0]
+        low, high = int(first[size]), int(progress["branches"])
+        if self.workers.threads == 1 or high - low < PLANTED_ALONE:
+            finish_level(self.state, size)
+        else:
+            first[size + 1] = high
+            enter_in_threads(self.state, low, high, self.workers)
+            progress["stage"] = 0
 
     def _close_level(self, size: int) -> bool:
         """Close the branches of one size into trees; False when asked to stop."""
@@ -282,14 +297,17 @@ class Growth:
         from .generation_kernels import PAIRS_FULL, enter_pairs
         from .growth_kernels import search_some
 
-        def search(span: Span) -> Any:
-            found = np.empty((self.room, 2), np.int64)
-            return search_some(self.state, self.scratch(), size, span, UNLIMITED, found), found
+        def search(span: Span, found: IntArray) -> Any:
+            return search_some(self.state, self.scratch(), size, span, UNLIMITED, found)
 
         spans = self._spans(low, high, len(self.points), 1)
         if not spans:
             return low
-        for span, (searched, found) in zip(spans, self.workers.each(search, spans), strict=True):
+        while len(self.found) < len(spans):
+            self.found.append(np.empty((self.room, 2), np.int64))
+        given = list(zip(spans, self.found, strict=False))
+        results = self.workers.each(lambda one: search(*one), given)
+        for (span, found), searched in zip(given, results, strict=True):
             while not enter_pairs(self.state, found, searched.pairs):
                 self.state = self._with_room(PAIRS_FULL)
             self.state.progress[0]["candidates"] += searched.candidates
@@ -297,6 +315,7 @@ class Growth:
                 searched.position < span.high
             ):  # there was no room: what later parts found is dropped
                 self.room *= 2
+                self.found.clear()
                 return int(searched.position)
         return high
 
@@ -362,3 +381,23 @@ class Growth:
             "largest_tree": int(np.diff(start).max(initial=0)),
         }
         return FullTrees(self.points, start, terminals, length, steiner, edges, complete, stats)
+
+
+def enter_in_threads(state: Generation, low: int, high: int, workers: Workers) -> None:
+    """Put the branches low..high into the index; the threads halve boxes of one depth together."""
+    from .index_kernels import begin_tree, boxes_of, depth_of, end_tree, enter_items, plant, split
+
+    index, branches = state.lookup, state.forest.branches
+    bounds = [low + (high - low) * k // workers.threads for k in range(workers.threads + 1)]
+    workers.each(lambda part: enter_items(index, branches, *part), list(itertools.pairwise(bounds)))
+    begin = begin_tree(index, low, high)
+    waiting = [(begin, high, depth_of(high - begin), int(index.roots[index.trees[0]]))]
+    while len(waiting) < 2 * workers.threads and waiting[0][2] > 0:
+        middles = workers.each(lambda one: split(index, *one), waiting)
+        inner = []
+        for (first, last, depth, root), middle in zip(waiting, middles, strict=True):
+            inner.append((first, middle, depth - 1, root + 1))
+            inner.append((middle, last, depth - 1, root + 1 + boxes_of(depth - 1)))
+        waiting = inner
+    workers.each(lambda one: plant(index, *one), waiting)
+    end_tree(index, begin, high)

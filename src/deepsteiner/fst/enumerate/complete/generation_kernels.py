@@ -99,7 +99,7 @@ def begin_tile(
     n = len(points)
     places = in_order(points, np.arange(n))
     stride = int(np.int64(1))
-    own = with_views(part, room_for(n))
+    own = with_views(part, 0, room_for(n))
     ground = Ground(places, gap_table(n, gaps), sorted_into(grid, places), longest, stride, own)
     reach, looked = terminal_reaches(ground)
     no_edges, no_lengths = np.empty((0, 2), np.int64), np.empty(0)
@@ -155,29 +155,29 @@ def enter_terminals(
 
 
 @njit(cache=True, error_model="numpy")
-def doubled(array: Array) -> Array:
-    """A copy with twice the room."""
+def doubled(array: Array, used: int) -> Array:
+    """A copy of what is used, with twice the room."""
     copy = np.empty(2 * len(array), array.dtype)
-    for i in range(len(array)):
+    for i in range(used):
         copy[i] = array[i]
     return copy
 
 
 @njit(cache=True, error_model="numpy")
-def with_views(part: Part, room: int) -> Part:
-    """The same with room for the views of so many branches."""
+def with_views(part: Part, used: int, room: int) -> Part:
+    """The same with room for the views of so many branches; those that are used are kept."""
     views = np.empty(room, VIEW)
-    for i in range(len(part.views)):
+    for i in range(used):
         views[i] = part.views[i]
     return Part(part.rank, part.total, part.core, part.found, views)
 
 
 @njit(cache=True, error_model="numpy")
-def with_room_for_views(ground: Ground, part: Part | None, room: int) -> Ground:
+def with_room_for_views(ground: Ground, part: Part | None, used: int, room: int) -> Ground:
     """The same, with room for the views of so many branches where there are any."""
     if part is None:
         return ground
-    wider = with_views(part, room)
+    wider = with_views(part, used, room)
     return Ground(ground.points, ground.gaps, ground.grid, ground.longest, ground.stride, wider)
 
 
@@ -188,20 +188,22 @@ def with_room(generation: Generation, status: int) -> Generation:
         generation
     )
     branches, members = forest
-    few_rows = progress[0].branches > NEARLY_FULL * len(branches)
-    few_members = progress[0].members > NEARLY_FULL * len(members)
+    rows_used = progress[0].branches / len(branches)
+    more_rows = rows_used >= min(progress[0].members / len(members), NEARLY_FULL)
     if status == TREES_FULL:
-        trees = hashed(doubled(trees.items), progress[0].trees)
+        trees = hashed(doubled(trees.items, progress[0].trees), progress[0].trees)
     elif status == PAIRS_FULL:
-        pairs = Pairs(doubled(pairs.items), pairs.heads)
+        pairs = Pairs(doubled(pairs.items, len(pairs.items)), pairs.heads)
     else:
-        # Copy only what is nearly full, if that is clear.
-        if few_members or not few_rows:
-            members = doubled(members)
-        if few_rows or not few_members:
-            branches = doubled(branches)
-            ground = with_room_for_views(ground, ground.part, len(branches))
-            items, boxes = doubled(lookup.items), doubled(lookup.boxes)
+        # Members take a tenth of the room of rows, which are copied only where they may be short.
+        members = doubled(members, progress[0].members)
+        if more_rows:
+            branches = doubled(branches, progress[0].branches)
+            ground = with_room_for_views(ground, ground.part, progress[0].branches, len(branches))
+            # The boxes of taken-down trees are behind the last one's.
+            last = lookup.trees[0]
+            items = doubled(lookup.items, lookup.starts[last])
+            boxes = doubled(lookup.boxes, lookup.roots[last])
             lookup = Index(items, boxes, lookup.starts, lookup.roots, lookup.trees, lookup.reach)
     return Generation(
         ground, Forest(branches, members), trees, first, lookup, pairs, scratch, progress,

@@ -112,9 +112,17 @@ def enter_branches(index: Index, branches: Records, low: int, high: int) -> None
     """Put the branches low..high, which follow the ones in the index, into a tree."""
     if low == high:
         return
-    items, starts, roots, trees = index.items, index.starts, index.roots, index.trees
+    enter_items(index, branches, low, high)
+    begin = begin_tree(index, low, high)
+    plant(index, begin, high, depth_of(high - begin), index.roots[index.trees[0]])
+    end_tree(index, begin, high)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def enter_items(index: Index, branches: Records, low: int, high: int) -> None:
+    """Note what the index has to know of the branches low..high."""
     for row in range(low, high):
-        own, item = branches[row], items[row]
+        own, item = branches[row], index.items[row]
         item.branch = item.leftmost = item.rightmost = row
         while branches[item.leftmost].size > 1:
             item.leftmost = branches[item.leftmost].left
@@ -122,22 +130,47 @@ def enter_branches(index: Index, branches: Records, low: int, high: int) -> None
             item.rightmost = branches[item.rightmost].right
         item.place, item.spread, item.reach = own.place, own.spread, own.reach
         item.angle, item.width = own.angle, own.width if own.size > 1 else EVERYWHERE
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def begin_tree(index: Index, low: int, high: int) -> int:
+    """Take down the trees that join the items low..high; return the first item of all these."""
+    starts, trees = index.starts, index.trees
     begin = low
     while trees[0] > 1 and begin - starts[trees[0] - 1] <= LARGER * (high - begin):
         trees[0] -= 1
         begin = starts[trees[0]]
+    return begin
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def end_tree(index: Index, begin: int, high: int) -> None:
+    """Enter the tree of the items begin..high, which stands."""
+    starts, roots, trees = index.starts, index.roots, index.trees
     starts[trees[0]] = begin
-    end = plant(items, index.boxes, begin, high, roots[trees[0]])
+    end = roots[trees[0]] + boxes_of(depth_of(high - begin))
     trees[0] += 1
     starts[trees[0]], roots[trees[0]] = high, end
 
 
 @njit(cache=True, error_model="numpy", nogil=True)
-def plant(items: Records, boxes: Records, low: int, high: int, root: int) -> int:
-    """Make a tree of the items low..high, its boxes from `root` on; where they end."""
+def depth_of(count: int) -> int:
+    """How many times so many items are halved."""
     depth = 0
-    while (high - low) > LEAF << depth:
+    while count > LEAF << depth:
         depth += 1
+    return depth
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def boxes_of(depth: int) -> int:
+    """How many boxes a tree of that depth has."""
+    return (2 << depth) - 1
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def plant(index: Index, low: int, high: int, depth: int, root: int) -> None:
+    """Make a tree of the items low..high, its boxes from `root` on."""
     firsts, lasts = np.empty(MOST_TREES, np.int64), np.empty(MOST_TREES, np.int64)
     depths = np.empty(MOST_TREES, np.int64)
     firsts[0], lasts[0], depths[0] = low, high, depth
@@ -145,18 +178,25 @@ def plant(items: Records, boxes: Records, low: int, high: int, root: int) -> int
     while waiting > 0:
         waiting -= 1
         first, last, depth = firsts[waiting], lasts[waiting], depths[waiting]
-        box = boxes[root]
-        axis = enclose(items, first, last, box)
-        box.skip = root + (2 << depth) - 1
+        middle = split(index, first, last, depth, root)
         root += 1
         if depth > 0:
-            middle = (first + last) // 2
-            halve(items, first, last, middle, axis)
             firsts[waiting], lasts[waiting], depths[waiting] = middle, last, depth - 1
             firsts[waiting + 1], lasts[waiting + 1] = first, middle
             depths[waiting + 1] = depth - 1
             waiting += 2
-    return root
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def split(index: Index, first: int, last: int, depth: int, root: int) -> int:
+    """Make the box `root` around some items, and halve these unless the depth is 0."""
+    box = index.boxes[root]
+    axis = enclose(index.items, first, last, box)
+    box.skip = root + boxes_of(depth)
+    middle = (first + last) // 2
+    if depth > 0:
+        halve(index.items, first, last, middle, axis)
+    return middle
 
 
 @lean

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor
@@ -92,8 +93,11 @@ def _dask(address: str | None, count: int, stack: ExitStack) -> Engine:
     if address is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a port is taken, and another one found
+            # What fails comes back with its task; workers that are told to end log errors, too.
             place = stack.enter_context(
-                distributed.LocalCluster(n_workers=count, threads_per_worker=1)
+                distributed.LocalCluster(
+                    n_workers=count, threads_per_worker=1, silence_logs=logging.CRITICAL
+                )
             )
     try:
         client = stack.enter_context(distributed.Client(place, timeout=CONNECT_SECONDS))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ pytest.importorskip("shapely")
 
 from deepsteiner.core.points import Frame
 from deepsteiner.datasets import generate_map
+from deepsteiner.fst.enumerate.corners import moving_kernels as kernels
 from deepsteiner.fst.enumerate.corners.generate import generate
 from deepsteiner.fst.enumerate.corners.moving import Kept, renumbered
 from deepsteiner.fst.select.optional.concatenation import concatenate
@@ -80,3 +83,67 @@ def test_growing_is_given_up(monkeypatch):
     kept = Kept(_renumbered(ground, order), _special(distance, 0, 8))
     assert kept.too_many
     assert not kept.complete
+
+
+def sides(edges, count: int, cut: int):
+    """The leaves on either side of an edge of a tree over leaves 0..count-1 and Steiner points."""
+    reached = {int(edges[cut, 0])}
+    while more := {
+        int(v)
+        for k, (a, b) in enumerate(edges.tolist())
+        for u, v in ((a, b), (b, a))
+        if k != cut and u in reached and v not in reached
+    }:
+        reached |= more
+    return [k for k in range(count) if k in reached], [k for k in range(count) if k not in reached]
+
+
+def spanning(special) -> float:
+    """Length of a minimum spanning tree, by Kruskal's algorithm."""
+    part = list(range(len(special)))
+    total = 0.0
+    for u, v in sorted(itertools.combinations(part, 2), key=lambda pair: special[pair]):
+        if part[u] != part[v]:
+            total += special[u, v]
+            part = [part[u] if one == part[v] else one for one in part]
+    return total
+
+
+def is_needed(ground, plane, places, leaves, edges) -> bool:
+    """Whether a tree over nodes passes what a terminal can change: links and lunes."""
+    lengths = np.abs(places[edges[:, 0]] - places[edges[:, 1]])
+    special = ground.special[np.ix_(leaves, leaves)]
+    if lengths.sum() > spanning(special) + 1e-12:
+        return False
+    pairs = places.view(np.float64).reshape(-1, 2)
+    for k, (a, b) in enumerate(edges.tolist()):
+        if lengths[k] > special[np.ix_(*sides(edges, len(leaves), k))].min() + 1e-12:
+            return False
+        for z in ground.by_x.tolist():
+            spot, ends = ground.places[z], [pairs[a], pairs[b]]
+            own = [leaves[v] for v in (a, b) if v < len(leaves)]
+            near = max(abs(spot - places[a]), abs(spot - places[b])) < lengths[k] - 1e-12
+            if z not in own and near and all(plane.sees([spot.real, spot.imag], e) for e in ends):
+                return False
+    return True
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_trees_that_are_still_needed(seed):
+    points, plane, places = a_map(seed, 10, 3)
+    active, kept, kinds = set(range(len(plane))), None, set()
+    for place in places[:10]:
+        points[-1] = place
+        ground, seen, distance = landscape_of(plane, points, active)
+        order = np.append(np.delete(np.arange(len(ground.places)), 9), 9)
+        turned = _renumbered(ground, order)
+        if kept is None:
+            kept = Kept(turned, _special(distance, 9, 10))
+        kept.trees(turned, seen[np.ix_(order, order)])
+        needed = kernels.still_needed(turned, kept.sprouts, kept._items)
+        for (_, leaves, steiner, edges), flag in zip(kept._others, needed.tolist(), strict=True):
+            spots = np.append(turned.places[leaves], steiner.view(np.complex128).ravel())
+            # Drawings have the root right after the other leaves, as it is the last leaf.
+            assert flag == is_needed(turned, plane, spots, leaves, edges)
+            kinds.add(flag)
+    assert kinds == {True, False}

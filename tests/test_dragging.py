@@ -84,6 +84,18 @@ def test_another_point_begins_anew(proofs):
     assert tree.length == pytest.approx(fresh.length, rel=1e-9)
 
 
+def test_a_point_on_the_rim_may_go_on_outwards(proofs):
+    tree = ds.solve(ENDS, obstacles=[WALL])
+    for x in (-1.1, -1.2, -1.5, -1.8):
+        tree = tree.with_points(move={0: [x, 0.0]})
+        fresh = ds.solve(tree.terminals, obstacles=[WALL])
+        assert tree.length == pytest.approx(fresh.length, rel=1e-12)
+    assert len(proofs) == 1
+    tree = tree.with_points(move={0: [-90.0, 0.0]})
+    assert len(proofs) == 2
+    assert tree.status == "optimal"
+
+
 def test_what_is_kept_goes_with_its_trees():
     tree = ds.solve(ENDS, obstacles=[WALL])
     assert tree not in dragging._drags

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .api import build_solution
-from .core.points import FloatArray, Problem
+from .core.points import FloatArray, Frame, Problem
 from .core.solution import Solution
 from .plane.plane import Plane
 from .plane.shapes import load_shapely
@@ -23,6 +23,8 @@ from .solvers.around.moving import LEAST, Moving
 
 MOST = 60
 """Points up to which one that moves is worth a proof of its own."""
+ROOM = 0.5
+"""How far a point may be dragged beyond all else, in extents, before all is begun anew."""
 
 
 @dataclass
@@ -37,9 +39,11 @@ class _Drag:
         polygon = load_shapely().Polygon
         shapes = [polygon(one[0], one[1:]) for one in solution.obstacles]
         corners = [ring for one in solution.obstacles for ring in one]
-        # The frame holds the place before and the one after, too.
-        reach = np.concatenate((solution.terminals, *corners))
-        return cls(Moving(Plane.of(shapes, 0.0, Problem.of(points, "merge", reach).frame), index))
+        everything = np.concatenate((points, solution.terminals, *corners))
+        low, high = everything.min(axis=0), everything.max(axis=0)
+        room = ROOM * float((high - low).max())
+        frame = Frame.of(np.stack((low - room, high + room)))
+        return cls(Moving(Plane.of(shapes, 0.0, frame), index))
 
     def fits(self, index: int, place: FloatArray) -> bool:
         """Whether it is that point that moves, to a place that the frame holds."""

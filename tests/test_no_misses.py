@@ -202,8 +202,9 @@ OTHER = {
         "  tree = tree.with_points(add=[[0.5, 0.5]], move={2: [0.1, 0.9]}, remove=[4])\n"
         "  one = datasets.generate_map('lakes', n, obstacles=5, seed=n)\n"
         "  tree = ds.solve(one.points, 'local', obstacles=one.obstacles)\n"
-        "  place = (one.points[3] + 1e-6).tolist()\n"
-        "  tree.with_points(move={3: place}).with_obstacles(one.obstacles[:3])"
+        "  for step in (1e-6, 2e-6, 3e-6):\n"
+        "    tree = tree.with_points(move={3: (one.points[3] + step).tolist()})\n"
+        "  tree.with_obstacles(one.obstacles[:3])"
     ),
     "relays": (
         "for n, radius in ((1, 0.5), (2, 0.1), (20, 0.2), (60, 0.05)):\n"

@@ -27,7 +27,7 @@ LAYERS = [
     ["scoring"],
     ["policy"],
     ["solvers"],
-    ["registry", "api", "batch", "refinement", "warmup", "fleet", "relays", "edits"],
+    ["registry", "api", "batch", "refinement", "warmup", "fleet", "relays", "dragging", "edits"],
     ["benchmark"],
     ["cli", "server", "__main__"],
 ]

@@ -17,7 +17,9 @@ class Editable:
     ) -> Solution:
         """Return a tree for changed points, of which only what the change reaches is solved again.
 
-        Up to 60 points, and where one in 25 or more changes, all are solved again.
+        Up to 60 points, and where one in 25 or more changes, all are solved again. Where one of few
+        points moves again and again among obstacles, what its place does not change is kept from
+        tree to tree.
 
         Parameters
         ----------

@@ -61,7 +61,7 @@ def with_points(
     if count == 0:
         return solution
     if len(points) <= FEW or count * MANY > len(points):
-        return _afresh(solution, points, solution.obstacles)
+        return _continued(solution, moved, count) or _afresh(solution, points, solution.obstacles)
     tree = _Editing(solution)
     if solution.obstacles:
         tree.outlines(tree.polygons(), points, 0.0)
@@ -143,6 +143,17 @@ def _check_changes(
     if both := sorted(set(gone) & set(moved)):
         raise OptionError(f"point {both[0]} is both moved and removed; it can be one of them")
     return new, moved, gone
+
+
+def _continued(solution: Solution, moved: dict[int, FloatArray], count: int) -> Solution | None:
+    """Return a proven tree that continues from another one, where just one point moves."""
+    if not solution.obstacles or count > 1:
+        return None
+    from .dragging import dragged
+
+    for index, place in moved.items():
+        return dragged(solution, index, place)
+    return None
 
 
 def _afresh(solution: Solution, points: FloatArray, obstacles: Any) -> Solution:
@@ -351,29 +362,28 @@ class _Editing:
 
     def _piece(self, parts: _Parts, near: int, must: IntArray, place: FloatArray) -> IntArray:
         """Return connected parts around a terminal, with the ones that must be among them."""
-        at: dict[int, list[int]] = {}
-        of: dict[int, list[int]] = {}
-        for (a, b), part in zip(self.edges.tolist(), parts.of_edge.tolist(), strict=True):
-            for node in (a, b):
-                if self.terminal[node]:
-                    at.setdefault(node, []).append(part)
-                    of.setdefault(part, []).append(node)
+        ends, owner = self.edges.ravel(), np.repeat(parts.of_edge, 2)
+        keep = self.terminal[ends]
+        # The terminals of each part, and the parts at each of them.
+        whose, nodes = np.unique(np.stack((owner[keep], ends[keep]), axis=1), axis=0).T
+        begin = np.searchsorted(whose, np.arange(parts.count))
+        of = np.split(nodes, begin[1:])
+        away = np.minimum.reduceat(np.hypot(*(self.places[nodes] - place).T), begin)
+        order = np.argsort(nodes, kind="stable")
+        at = np.split(whose[order], np.searchsorted(nodes[order], np.arange(1, len(self.places))))
         chosen: set[int] = set()
         reached = {int(near)}
         if len(must):
-            chosen, reached = {int(must[0])}, set(of[int(must[0])])
+            chosen, reached = {int(must[0])}, set(of[int(must[0])].tolist())
         wanted = set(must.tolist()) - chosen
         while True:
-            beside = {part for node in reached for part in at.get(node, ())} - chosen
+            beside = {part for node in reached for part in at[node].tolist()} - chosen
             if not beside or (len(reached) > NEAR_OBSTACLES and not wanted & beside):
                 return np.array(sorted(chosen), dtype=np.int64)
-            first = sorted(wanted & beside) or sorted(
-                beside,
-                key=lambda part: min(np.hypot(*(self.places[v] - place)) for v in of[part]),
-            )
+            first = sorted(wanted & beside) or sorted(beside, key=lambda part: away[part])
             chosen.add(first[0])
             wanted.discard(first[0])
-            reached |= set(of[first[0]])
+            reached |= set(of[first[0]].tolist())
 
     def _put_between(self, region: IntArray, kept: IntArray) -> None:
         """Solve the terminals of a region around the obstacles and join them to what is kept."""

@@ -173,11 +173,15 @@ def _relays(points: FloatArray) -> None:
 
 
 def _edits(points: FloatArray) -> None:
-    """Move a point on the open plane and around an obstacle."""
+    """Move a point on the open plane and around an obstacle, of few points again and again."""
     from .api import solve
 
     tree = solve(points).with_points(move={3: [0.5, 0.5]})
     tree.with_obstacles([np.array([[2.0, 0.0], [3.0, 0.0], [2.5, 1.0]])]).with_points(remove=[1])
+    wall = np.array([[0.4, -1.0], [0.6, -1.0], [0.5, 1.0]])
+    few = solve([[0.0, 0.0], [1.0, 0.0], [1.0, 0.5], [0.0, 0.4]], obstacles=[wall])
+    for x in (-0.1, -0.2):
+        few = few.with_points(move={0: [x, 0.0]})
 
 
 def _joining(plain: Callable[..., Any], points: FloatArray, around: bool = False) -> None:

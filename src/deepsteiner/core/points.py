@@ -186,13 +186,17 @@ class Problem:
         `around` are further points that the frame must hold.
         """
         frame = Frame.of(terminals if around is None else np.concatenate((terminals, around)))
+        problem = cls.within(frame, terminals)
+        if len(problem.ties) and duplicates == "raise":
+            _refuse_duplicates(terminals, problem.ties)
+        return problem
+
+    @classmethod
+    def within(cls, frame: Frame, terminals: FloatArray) -> Problem:
+        """Map validated terminals into a frame that holds them and merge those that coincide."""
         inside = frame.into(terminals)
         owner, first, ties = merge_coincident(inside)
-        if len(ties) and duplicates == "raise":
-            _refuse_duplicates(terminals, ties)
-        if len(ties):
-            inside = inside[first]
-        return cls(terminals, frame, inside, owner, first, ties)
+        return cls(terminals, frame, inside[first] if len(ties) else inside, owner, first, ties)
 
 
 def check_duplicates_policy(duplicates: str) -> Duplicates:

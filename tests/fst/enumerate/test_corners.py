@@ -23,10 +23,7 @@ from deepsteiner.fst.enumerate.corners.growth_kernels import straight_edges  # n
 from deepsteiner.fst.select.optional.concatenation import concatenate  # noqa: E402
 from deepsteiner.plane import sight_kernels as sight  # noqa: E402
 from deepsteiner.plane.plane import Plane, as_pairs  # noqa: E402
-from deepsteiner.run.method import Run  # noqa: E402
-from deepsteiner.run.monitor import Monitor  # noqa: E402
-from deepsteiner.solvers.around.proof import Proof  # noqa: E402
-from deepsteiner.solvers.around.repair import Best  # noqa: E402
+from deepsteiner.solvers.around.proof import landscape_of  # noqa: E402
 
 FRAME = Frame(np.zeros(2), 0)
 
@@ -43,10 +40,7 @@ def setting(seed: int, n: int = 4, obstacles: int = 2):
     plane = Plane.of(shapes, 0.0, FRAME)
     points = random.uniform(-0.9, 0.9, (60, 2))
     points = points[~plane.inside(points)][:n]
-    none = Best(np.empty((0, 2)), np.empty((0, 2)), np.empty((0, 2), np.int64), np.inf)
-    proof = Proof(Run(points, FRAME, Monitor(), 0, plane=plane), none)
-    proof.active = set(range(len(plane)))
-    return plane, *proof._landscape()
+    return plane, *landscape_of(plane, points, set(range(len(plane))))[:2]
 
 
 def topologies(leaves):

@@ -24,6 +24,7 @@ from ..intake.json_values import collector_paused
 from ..intake.systems import check_system
 from ..options import takes_start
 from .frames import pack_json
+from .moves import Moves
 
 if TYPE_CHECKING:
     from .worker import Channel, Task
@@ -35,6 +36,9 @@ PACKED = (b"\x1f\x8b", b"PK", b"\x93NUMPY")
 
 # Up to here the method's kernel is done before it could make use of a tree.
 KERNEL_SIZES = {"exact": EXACT_KERNEL_SIZE, "local": LOCAL_KERNEL_SIZE}
+
+# A worker serves one request at a time.
+moves = Moves()
 
 
 def solve_task(
@@ -134,7 +138,8 @@ def run_solver(channel: Channel, call: dict[str, Any], most_seconds: float) -> S
         channel.report(progress)
         return not (out_of_time or channel.stopped())
 
-    solution = solve(**call, on_progress=on_progress)
+    solution = moves.solve(call, on_progress) or solve(**call, on_progress=on_progress)
+    moves.remember(call, solution)
     if out_of_time and solution.status == "interrupted":
         return replace(solution, status="time_limit")
     return solution

@@ -130,7 +130,7 @@ class Proof:
         shortest tree of these is below it, all others are of no use; else the ceiling is raised.
         """
         n = len(self.run.points)
-        ground, seen = self._landscape()
+        ground, seen, _ = landscape_of(self._plane, self.run.points, self.active)
         corners = Useful.of(self.run, as_pairs(ground.places[n:]))
         for ceiling in self._ceilings(corners):
             found = self._below(*corners.part(ground, seen, ceiling), ceiling)
@@ -143,7 +143,7 @@ class Proof:
         if not len(choice.picked):
             # Nothing is shorter than the best tree, or else the programme failed.
             return True if self.bound >= self.best.length * (1.0 - CLOSE) else None
-        nodes, edges = _union(as_pairs(part.places), trees, choice.picked)
+        nodes, edges = union(as_pairs(part.places), trees, choice.picked)
         before = len(self.active)
         done = self._offer(nodes, edges, len(part.places) - n, len(trees))
         if not done and len(self.active) == before:
@@ -180,35 +180,6 @@ class Proof:
             return None
         return ground, trees, choice
 
-    def _landscape(self) -> tuple[Landscape, Any]:
-        """Return the nodes of the obstacles in play, and which see each other."""
-        from ...fst.enumerate.corners.block_kernels import in_blocks
-        from ...fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
-        from ...plane.geodesic_kernels import geodesics, prim, special_distances
-        from ...plane.sight_kernels import sight
-
-        points, plane = self.run.points, self._plane
-        n = len(points)
-        corners = plane.corners.of(self.active)
-        walls = plane.walls_of(self.active)
-        known = {(float(x), float(y)) for x, y in points}
-        fresh = np.array([(float(x), float(y)) not in known for x, y in corners.places])
-        places = as_complex(np.concatenate((points, corners.places[fresh])))
-        seen = sight(walls, places, 0, len(places))
-        distance, _ = geodesics(places, seen, n)
-        special = special_distances(distance, *prim(distance, n))
-        ground = Landscape(
-            places,
-            special,
-            np.concatenate((np.zeros(n), corners.side[fresh])),
-            np.concatenate((np.full(n, WHOLE), corners.free[fresh])),
-            n,
-            in_blocks(walls),
-            float(special.max()),
-            np.argsort(points[:, 0], kind="stable"),
-        )
-        return ground, seen
-
 
 @dataclass(frozen=True)
 class Useful:
@@ -242,6 +213,40 @@ class Useful:
         return part, np.ascontiguousarray(seen[np.ix_(keep, keep)])
 
 
+def landscape_of(
+    plane: Plane, points: FloatArray, active: set[int]
+) -> tuple[Landscape, Any, FloatArray]:
+    """Return terminals and the corners of the obstacles in play as nodes.
+
+    Also returns which nodes see each other, and the shortest ways between them.
+    """
+    from ...fst.enumerate.corners.block_kernels import in_blocks
+    from ...fst.enumerate.corners.landscape_kernels import WHOLE, Landscape
+    from ...plane.geodesic_kernels import geodesics, prim, special_distances
+    from ...plane.sight_kernels import sight
+
+    n = len(points)
+    corners = plane.corners.of(active)
+    walls = plane.walls_of(active)
+    known = {(float(x), float(y)) for x, y in points}
+    fresh = np.array([(float(x), float(y)) not in known for x, y in corners.places])
+    places = as_complex(np.concatenate((points, corners.places[fresh])))
+    seen = sight(walls, places, 0, len(places))
+    distance, _ = geodesics(places, seen, n)
+    special = special_distances(distance, *prim(distance, n))
+    ground = Landscape(
+        places,
+        special,
+        np.concatenate((np.zeros(n), corners.side[fresh])),
+        np.concatenate((np.full(n, WHOLE), corners.free[fresh])),
+        n,
+        in_blocks(walls),
+        float(special.max()),
+        np.argsort(points[:, 0], kind="stable"),
+    )
+    return ground, seen, distance
+
+
 def _bare_bounds(run: Run, more: FloatArray) -> FloatArray:
     """Return a bound of the tree of the points and each group of others on a bare plane."""
     from .. import exact
@@ -261,7 +266,7 @@ def _proven_bare(run: Run) -> Tree:
     return exact.solve(Run(run.points, run.frame, run.monitor, run.seed), exact.Options())
 
 
-def _union(places: FloatArray, trees: CornerTrees, picked: IntArray) -> tuple[FloatArray, IntArray]:
+def union(places: FloatArray, trees: CornerTrees, picked: IntArray) -> tuple[FloatArray, IntArray]:
     """Return nodes (all places, then Steiner points) and edges of some trees."""
     nodes, edges, count = [places], [np.empty((0, 2), np.int64)], len(places)
     for k in picked.tolist():
@@ -285,15 +290,21 @@ def _tried_corners(run: Run, best: Best, seconds: float) -> Best:
 
 def solve_exact(run: Run, has_options: bool) -> Tree:
     """Return the shortest tree around the obstacles, proven, or as far as the limits allow."""
-    from .. import local
-
     if has_options:
         raise OptionError("exact takes no options of its own where there are obstacles")
+    return prove(run)[0]
+
+
+def prove(run: Run) -> tuple[Tree, set[int]]:
+    """Return the shortest tree, as far as the limits allow, and the obstacles in play at last."""
+    from .. import local
+
     # The proof itself leads a shortest tree around; what it begins with need not be so good.
     bare = _proven_bare(run) if 2 < len(run.points) <= BARE else None
     best = repaired(run, local.Options(effort="fast"), bare=bare)
     if run.monitor.time_limit is not None:  # the proof may not be finished
         best = _tried_corners(run, best, TRYING * run.monitor.time_limit)
     if not run.monitor.report("start", 0, 0, best.length):
-        return best.tree()
-    return Proof(run, best, bare).go()
+        return best.tree(), set()
+    proof = Proof(run, best, bare)
+    return proof.go(), proof.active

@@ -101,6 +101,7 @@ def field_of(ground: Ground, active: set[int]) -> Field:
         layout.tail,
         layout.head,
         first[owner],
+        len(layout.tail) > 0,
     )
     return Field(made, node, owner, count, seen)
 

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from .landscape_kernels import Landscape
 
 KeepGoing = Callable[[str, int, int], bool]
+Drawing = tuple[float, IntArray, FloatArray, IntArray]
+"""A tree: its length, leaves, Steiner points, and edges over both."""
 SLICE = 100_000
 """Pairs looked at between two reports: about a millisecond (a join counts for 33)."""
 CALL = 500
@@ -65,19 +67,27 @@ class CornerTrees:
         """
         from .landscape_kernels import WHOLE
 
-        found = []
-        for leaves, steiner, edges in zip(self.leaves, self.steiner, self.edges, strict=True):
-            places = np.append(ground.places[leaves], steiner.view(np.complex128).ravel())
-            beyond = np.empty(len(places), np.int64)
-            beyond[edges[:, 0]], beyond[edges[:, 1]] = edges[:, 1], edges[:, 0]
-            way = places[beyond[: len(leaves)]] - places[: len(leaves)]
-            turned = (np.angle(way) - ground.side[leaves]) % WHOLE
-            below, sharp = turned > WHOLE - ALONG, ground.free[leaves] > WHOLE - 2.0 * ALONG
-            # What is a bit below the wall is along it.
-            turned = np.where(below, 0.0, turned)
-            unknown = (np.abs(way) < SHORT) | (sharp & (turned < ALONG))
-            found.append(np.where(unknown, np.nan, turned))
-        return np.concatenate([np.empty(0), *found])
+        if not len(self):
+            return np.empty(0)
+        # All trees as one graph: their leaves, then their Steiner points.
+        leaves, steiner = np.concatenate(self.leaves), np.concatenate(self.steiner)
+        places = np.append(ground.places[leaves], steiner.view(np.complex128).ravel())
+        sizes = np.array([(len(a), len(b)) for a, b in zip(self.leaves, self.steiner, strict=True)])
+        begin = np.cumsum(sizes, axis=0) - sizes
+        owner = np.repeat(np.arange(len(self)), [len(one) for one in self.edges])[:, None]
+        edges = np.concatenate(self.edges)
+        inner = edges >= sizes[owner, 0]
+        shift = np.where(inner, len(leaves) + begin[owner, 1] - sizes[owner, 0], begin[owner, 0])
+        a, b = (edges + shift).T
+        beyond = np.empty(len(places), np.int64)
+        beyond[a], beyond[b] = b, a  # right for leaves: of the others it is any one
+        way = places[beyond[: len(leaves)]] - places[: len(leaves)]
+        turned = (np.angle(way) - ground.side[leaves]) % WHOLE
+        below, sharp = turned > WHOLE - ALONG, ground.free[leaves] > WHOLE - 2.0 * ALONG
+        # What is a bit below the wall is along it.
+        turned = np.where(below, 0.0, turned)
+        unknown = (np.abs(way) < SHORT) | (sharp & (turned < ALONG))
+        return np.where(unknown, np.nan, turned)
 
 
 def generate(
@@ -117,18 +127,21 @@ class _Growth:
         from .growth_kernels import straight_edges
 
         pairs = straight_edges(self.ground, seen)
-        complete = True
+        complete = self._list()
+        return self._collect(straight_trees(self.ground, pairs) + self._drawn(), complete)
+
+    def _list(self) -> bool:
+        """Grow branches and close them, size by size; whether that was not cut short."""
         # Without a full tree a shortest tree falls into parts, one at each of its leaves. A part
         # has ends besides that leaf where this is a corner, for a corner in use has two edges; and
         # ends are terminals. So there are no more leaves than terminals.
         for size in range(2, self.ground.terminals):
             if not self._grow(size) or not self._close(size):
-                complete = False
-                break
+                return False
             # Branches of sizes a and b with a + b = size + 1 or more are all that can follow.
             if all(self.first[k] == self.first[k + 1] for k in range((size + 1) // 2, size + 1)):
                 break
-        return self._collect(pairs, complete)
+        return True
 
     def _grow(self, size: int) -> bool:
         from .growth_kernels import grow
@@ -164,14 +177,14 @@ class _Growth:
             self.partners[size, by_place] = found
         return self.partners[size, by_place]
 
-    def _close(self, size: int) -> bool:
+    def _close(self, size: int, first_root: int = 0) -> bool:
         from ..complete.forest_kernels import TREE, hashed
         from .growth_kernels import close, enter
 
         low, high = self.first[size], self.first[size + 1]
         found = np.empty(4096 + len(self.ground.places), TREE)
         while low < high:
-            low, count = close(self.ground, self.sprouts, low, high, SLICE, found)
+            low, count = close(self.ground, self.sprouts, low, high, first_root, SLICE, found)
             trees = self.sprouts.trees
             if self.known + count > len(trees.items):
                 more = np.empty(2 * (self.known + count), TREE)
@@ -190,12 +203,12 @@ class _Growth:
         longer[: self.member] = members[: self.member]
         self.sprouts = self.sprouts._replace(branches=more, members=longer)
 
-    def _collect(self, pairs: IntArray, complete: bool) -> CornerTrees:
-        """Draw every tree; of each set of leaves the shortest is kept."""
+    def _drawn(self) -> list[Drawing]:
+        """Draw every tree that was closed."""
         from .growth_kernels import draw, new_drawn
 
         places = self.ground.places
-        best = []
+        found = []
         for tree in self.sprouts.trees.items[: self.known]:
             branch, root = int(tree["branch"]), int(tree["root"])
             own = self.sprouts.branches[branch]
@@ -204,18 +217,24 @@ class _Growth:
             length = float(draw(places, self.sprouts, branch, root, drawn))
             leaves = np.append(self.sprouts.members[start : start + size], root)
             steiner = drawn.spots[size + 1 :].view(np.float64).reshape(-1, 2).copy()
-            best.append((length, leaves, steiner, drawn.edges))
-        line = np.array([[0, 1]])
-        listed = [
-            (float(abs(places[u] - places[v])), np.array([u, v]), np.empty((0, 2)), line)
-            for u, v in pairs.tolist()
-        ]
-        listed.extend(best)
+            found.append((length, leaves, steiner, drawn.edges))
+        return found
+
+    def _collect(self, listed: list[Drawing], complete: bool) -> CornerTrees:
         return CornerTrees(
             [one[1] for one in listed],
             [one[2] for one in listed],
             [one[3] for one in listed],
             np.array([one[0] for one in listed]),
             complete,
-            self.row - len(places),
+            self.row - len(self.ground.places),
         )
+
+
+def straight_trees(ground: Landscape, pairs: IntArray) -> list[Drawing]:
+    """Return trees of one edge."""
+    line, places = np.array([[0, 1]]), ground.places
+    return [
+        (float(abs(places[u] - places[v])), np.array([u, v]), np.empty((0, 2)), line)
+        for u, v in pairs.tolist()
+    ]

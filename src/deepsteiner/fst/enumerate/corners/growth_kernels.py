@@ -263,12 +263,13 @@ def grow_span(
 
 @njit(cache=True, error_model="numpy")
 def close(
-    ground: Landscape, sprouts: Sprouts, low: int, high: int, budget: int, found: Records
-) -> tuple[int, int]:
-    """Close branches low..high by later nodes; write the trees, of TREE, to `found`.
+    ground: Landscape, sprouts: Sprouts, low: int, high: int, first_root: int, budget: int,
+    found: Records,
+) -> tuple[int, int]:  # fmt: skip
+    """Close branches low..high by later nodes, from `first_root` on; write the trees to `found`.
 
-    Returns the next branch and the number of trees. Ends early, before a branch, where there may
-    be no room for all trees of the next.
+    They are of TREE. Returns the next branch and the number of trees. Ends early, before a branch,
+    where there may be no room for all trees of the next.
     """
     branches, count = sprouts.branches, 0
     drawn = new_drawn(branches[low].size)
@@ -276,7 +277,7 @@ def close(
         own = branches[low]
         last = sprouts.members[own.start + own.size - 1]
         far = own.spread + ground.longest + ROOMY
-        for v in range(last + 1, len(ground.places)):
+        for v in range(max(last + 1, first_root), len(ground.places)):
             budget -= 1
             way = ground.places[v] - own.place
             if abs(way.real) > far or abs(way.imag) > far:

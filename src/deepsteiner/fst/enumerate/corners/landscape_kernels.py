@@ -54,6 +54,7 @@ class Landscape(NamedTuple):
     by_x: the terminals from left to right.
     tails, heads: segments on which trees may end at right angles.
     anchors: for each segment a node of its part.
+    anywhere: whether paths may end where no node is: on segments, or at a terminal yet to come.
     """
 
     places: Complexes
@@ -67,6 +68,7 @@ class Landscape(NamedTuple):
     tails: Complexes = NOWHERE_TO_END
     heads: Complexes = NOWHERE_TO_END
     anchors: Ints = NO_NODES
+    anywhere: bool = False
 
 
 @lean

@@ -259,8 +259,7 @@ def march(
         for _ in range(STEPS):
             u = a if end == 0 else b
             step = 0.0
-            # Where there are segments a path may end anywhere on them.
-            if len(ground.places) <= LOOK_AHEAD and len(ground.tails) == 0:
+            if len(ground.places) <= LOOK_AHEAD and not ground.anywhere:
                 step = by_wedge(ground, branches, members, row, u)
             if step <= 0.0 and branches[row].size <= MOST_TESTED:
                 enough = ENOUGH * cross(a, b)

@@ -77,10 +77,10 @@ class _SegmentGrowth(_Growth):
         super().__init__(ground, keep_going)
         self.found: list[Any] = []
 
-    def _close(self, size: int) -> bool:
+    def _close(self, size: int, first_root: int = 0) -> bool:
         from .segment_kernels import ENDED, close_on_segments
 
-        if not super()._close(size):
+        if not super()._close(size, first_root):
             return False
         low, high = self.first[size], self.first[size + 1]
         room = np.empty(4096 + len(self.ground.tails), ENDED)

@@ -64,7 +64,7 @@ except (ImportError, AttributeError):  # a numba to come: its own cache serves
     Library = object
 
 # Of what `_reduced` gives, and of how kernels are put together; a change makes all kept useless.
-FORM = "3"
+FORM = "4"
 # The processors that prebuilt kernels are for, and the features that LLVM then uses: nearly every
 # machine since 2015 has the third level of x86-64. Elsewhere LLVM's baseline of the kind serves.
 LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}

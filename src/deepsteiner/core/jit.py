@@ -1,4 +1,4 @@
-"""Kernels and numba: what touches numba's insides is here, and in `compiled/parts.py`.
+"""Kernels and numba: what touches its insides is here, in `compiled/parts.py` and `counting.py`.
 
 Kernels are decorated with the `njit` of this module. It is numba's, except that with `cache=True` a
 kernel looks for its code among the prebuilt kernels of the installation, then in our own cache

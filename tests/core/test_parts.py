@@ -167,6 +167,21 @@ def test_functions_are_taken_in_after_those_that_call_them() -> None:
     assert second(4.0) == 6.0
 
 
+def test_only_what_python_calls_is_known_outside_a_kernel() -> None:
+    """`PartLibrary._optimize_final_module`: LLVM need not keep the arguments of the others."""
+    inner = kernel(lambda k, unused: 1 if k < 2 else k * called(k - 1, unused))
+    inner.py_func.__globals__["called"] = inner
+    outer = kernel(lambda k: called(k, 3) + called(k + 1, 4), called=inner)
+    assert outer(5) == 120 + 720
+    result = only(outer)
+    entries = {result.fndesc.llvm_func_name, result.fndesc.llvm_cpython_wrapper_name}
+    entries.add(result.fndesc.llvm_cfunc_wrapper_name)
+    functions = [one for one in result.library._final_module.functions if not one.is_declaration]
+    known = {one.name for one in functions if one.linkage != llvm.Linkage.internal}
+    assert result.fndesc.llvm_func_name in known <= entries
+    assert any("lambda" in one.name for one in functions if one.linkage == llvm.Linkage.internal)
+
+
 def test_a_function_that_calls_itself() -> None:
     """Recursion, which numba links by name."""
 

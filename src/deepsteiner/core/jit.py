@@ -1,4 +1,4 @@
-"""Kernels and numba: what touches numba's insides is here, and in `compiled/parts.py`.
+"""Kernels and numba: what touches its insides is here, in `compiled/parts.py` and `counting.py`.
 
 Kernels are decorated with the `njit` of this module. It is numba's, except that with `cache=True` a
 kernel looks for its code among the prebuilt kernels of the installation, then in our own cache
@@ -64,7 +64,7 @@ except (ImportError, AttributeError):  # a numba to come: its own cache serves
     Library = object
 
 # Of what `_reduced` gives, and of how kernels are put together; a change makes all kept useless.
-FORM = "3"
+FORM = "4"
 # The processors that prebuilt kernels are for, and the features that LLVM then uses: nearly every
 # machine since 2015 has the third level of x86-64. Elsewhere LLVM's baseline of the kind serves.
 LEVELS = {"x86_64": "x86-64-v3", "AMD64": "x86-64-v3"}

@@ -4,7 +4,8 @@ numba makes machine code of every function that it meets, together with all that
 what lies five calls deep is then optimised six times, and five times for nothing, since Python
 never calls it. Here such a function is a *part*: it is typed and lowered, and left so. The kernel
 that Python calls takes in all its parts, and the whole is optimised at once. That more than halves
-the time of a first solve. A part that Python calls later on is compiled for it then.
+the time of a first solve. A part that Python calls later on is compiled for it then. Parts that
+make no arrays count no references to them (`counting.py`).
 
 Constants in a call count as what they are numbers of. numba would compile a function once for an
 integer and again for 0, for 1, and so on, and with it all that it passes them on to.
@@ -17,6 +18,8 @@ is tested in the same place (`tests/core/test_parts.py`):
   `ConfigStack` while it runs are a copy, by which numba tells its own functions apart;
 - a library collects those that it calls by `add_linking_library`, and takes in what they give in
   `_get_module_for_linking` when it is finalized;
+- `add_ir_module` is given the code of a function as text to be, before that of its wrappers, and
+  `_optimize_final_module` works on all that was linked;
 - one kernel finds another by `get_call_template`, and then by the `entry_point` of the result that
   `compile` has put among its `overloads`.
 """
@@ -29,6 +32,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
+from numba.core import runtime
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_lock import global_compiler_lock
@@ -37,6 +41,8 @@ from numba.core.sigutils import normalize_signature
 from numba.core.targetconfig import ConfigStack
 from numba.core.types import unliteral
 
+from .counting import deals_with_memory, returns_arrays, without_counting
+
 # Of numba's functions mypy knows no types.
 _Library: Any = JITCodeLibrary
 _Compiler: Any = Compiler
@@ -44,6 +50,7 @@ _Dispatcher: Any = CPUDispatcher
 _argument_types: Any = normalize_signature
 _without_value: Any = unliteral
 _flags_stack: Any = ConfigStack
+_rtsys: Any = getattr(runtime, "rtsys")  # noqa: B009 (mypy does not see it)
 
 
 # New objects between two sweeps for garbage while a kernel is compiled; Python's own number is 700.
@@ -79,6 +86,26 @@ class PartLibrary(_Library):  # type: ignore[misc]
     """The code of one function, which takes in what the function calls only when it must."""
 
     _alone: Any = None
+    _entries: frozenset[str] = frozenset()
+    # What is known of the function, until its code comes.
+    state: Any = None
+    makes_arrays = True
+
+    def add_ir_module(self, module: Any) -> None:
+        """Take the code of the function, later that of its wrappers.
+
+        A part that makes no array, nor calls what does, comes without counting.
+        """
+        if self.state is not None:
+            state, self.state = self.state, None
+            self.makes_arrays = (
+                returns_arrays(state.targetctx, state.return_type)
+                or deals_with_memory(module.globals)
+                or any(makes_arrays(library) for library in self._linking_libraries)
+            )
+            if state.flags.no_compile and not self.makes_arrays:
+                without_counting(module)
+        super().add_ir_module(module)
 
     def add_linking_library(self, library: Any) -> None:
         """Remember a library that this one calls; a part is left as it is."""
@@ -88,6 +115,7 @@ class PartLibrary(_Library):  # type: ignore[misc]
 
     def finalize(self) -> None:
         """Take in everything that is called from here, optimise it, and make machine code."""
+        self._entries = frozenset(self.defined())
         self._linking_libraries = self._reached()
         for library in self._linking_libraries:
             self._reload_init.update(library._reload_init)
@@ -110,6 +138,17 @@ class PartLibrary(_Library):  # type: ignore[misc]
                 if isinstance(library, PartLibrary) and not library._finalized:
                     left.extend((one, False) for one in library._linking_libraries)
         return order[::-1]
+
+    def _optimize_final_module(self) -> None:
+        """Optimise all that is taken in; only what Python calls is known outside.
+
+        LLVM may then leave arguments out that a function has no use for, and put a function where
+        its only call is. Named tuples of arrays are a hundred arguments, written anew at each call.
+        """
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.name not in self._entries:
+                function.linkage = llvm.Linkage.internal
+        super()._optimize_final_module()
 
     def _finalize_final_module(self) -> None:
         """Make machine code; a call to nothing would only be noticed when it is made."""
@@ -138,6 +177,17 @@ class PartLibrary(_Library):  # type: ignore[misc]
         return self._alone
 
 
+def makes_arrays(library: Any) -> bool:
+    """Return whether anything in a library makes arrays, or must be taken to.
+
+    Of machine code that was loaded nothing is known. What counts is itself a library.
+    """
+    if isinstance(library, PartLibrary):
+        return library.makes_arrays
+    names = [one.name for one in library._final_module.functions]
+    return library is not _rtsys.library and (not names or deals_with_memory(names))
+
+
 class PartCompiler(_Compiler):  # type: ignore[misc]
     """Makes a kernel of what Python calls, and parts of what kernels call."""
 
@@ -157,6 +207,7 @@ class PartCompiler(_Compiler):  # type: ignore[misc]
         state: Any = self.state
         state.library = PartLibrary(state.targetctx.codegen(), function.__qualname__)
         state.library.enable_object_caching()
+        state.library.state = state
         if Kernel.nested < 2:
             return super().compile_extra(function)
         state.flags.no_compile = True

@@ -34,6 +34,10 @@ def pairs_across_gaps(points: Array, pairs: Array, tree: Bottlenecks) -> Array:
     for k in range(pairs.shape[0]):
         for side in range(2):
             near[pairs[k, side]] = min(near[pairs[k, side]], WIDE * WIDE * lengths[k])
+    # No bottleneck is longer: a terminal that would need one has no wide gap on any side.
+    widest = 0.0
+    for k in range(n - 1):
+        widest = max(widest, tree.length[k] ** 2)
     start, rows = with_incidence(n, pairs, lengths)[2:]
     stamp = np.full(n, -1, np.int64)
     more = np.empty((0, 2), np.int64)
@@ -41,6 +45,8 @@ def pairs_across_gaps(points: Array, pairs: Array, tree: Bottlenecks) -> Array:
         count = 0
         stamp[:] = -1
         for a in range(n):
+            if near[a] > widest:
+                continue
             stamp[a] = a
             for i in range(start[a], start[a + 1]):
                 stamp[pairs[rows[i], 0] + pairs[rows[i], 1] - a] = a

@@ -23,6 +23,7 @@ from deepsteiner.geometry.triangulation import TILED_FROM
 from deepsteiner.run.method import Run
 from deepsteiner.run.monitor import Monitor
 from deepsteiner.run.threads import Workers
+from deepsteiner.run.watch import Watch
 from deepsteiner.solvers import local, search
 
 # Mean gaps in percent; the targets are 0.09 and 0.005.
@@ -295,3 +296,16 @@ def test_what_is_no_list_or_score_is_refused():
         ds.solve(uniform(9), "local", enumerate="all")
     with pytest.raises(OptionError, match="'score' of method 'local' must be one of hand"):
         ds.solve(uniform(9), "local", score="best")
+
+
+def test_probes_use_little_of_the_budget_for_the_whole_list() -> None:
+    """Each of their reports stands for less work than one of a round of cuts."""
+    run = Run(np.zeros((2, 2)), Frame(np.zeros(2), 0), Monitor(), 0)
+    pipeline = local.pipeline(local.Options())
+    with Workers(1) as workers:
+        begun = search.Search(run, pipeline, None, workers, Watch(Monitor(), patient=False))
+    begun.most = 1.0
+    assert begun._slice("probe", 1, 10, 1.0, 0.0)
+    assert begun._slice("reduce", 1, 10, 1.0, 0.0)
+    assert begun.slices < 0.5
+    assert not begun._slice("cut", 1, 10, 1.0, 0.0)

@@ -9,13 +9,14 @@ import pytest
 
 import deepsteiner as ds
 from deepsteiner.fst.enumerate.nearby.listing import list_trees, survey
+from deepsteiner.fst.select.exact.concatenation import WAITING
 from deepsteiner.fst.select.search import regions
 from deepsteiner.fst.select.search.greedy import first_choice
 from deepsteiner.fst.select.search.windows import cells_of
 from deepsteiner.run.monitor import Monitor
 from deepsteiner.run.threads import Workers
 from deepsteiner.run.watch import Watch
-from deepsteiner.solvers.search import WAITING, Search
+from deepsteiner.solvers.search import Search
 
 
 def uniform(n: int, seed: int = 0) -> np.ndarray:

@@ -37,7 +37,7 @@ from ..core.trees import tree_length
 from ..fst.enumerate.nearby.ground import Ground
 from ..fst.enumerate.nearby.grown import Grown
 from ..fst.enumerate.nearby.listing import ClosedForms, triangulated
-from ..fst.select.exact.concatenation import WAITING
+from ..fst.select.exact.concatenation import SLICES
 from ..fst.select.search.crowded import NOTHING, Crowded, CrowdedSearch
 from ..fst.select.search.regions import RegionPass, run_pass
 from ..fst.select.search.windows import Flags, Pass, WindowSearch
@@ -86,7 +86,7 @@ class Select:
 
     Passes of `windows`; passes of `regions` where there are more than `regions_above` points; the
     whole list at once where there are at most `whole`, in at most `slices` slices of work (some
-    20 ms each) and one more for every 50 points. Of a crowded list, passes of regions as `crowded`
+    10 ms each) and one more for every 50 points. Of a crowded list, passes of regions as `crowded`
     says come instead, and it is solved at once only where there are at most FEW points. Then
     `more`: further passes (`more_crowded` before them) and slices, up to `grown` points over the
     exact solver's own list of up to `grown_largest` terminals.
@@ -394,7 +394,8 @@ class Search:
         return not self.cut_short
 
     def _slice(self, phase: str, done: int, total: int, length: float, bound: float) -> bool:
-        self.slices += 0.0 if phase == WAITING else self.weight
+        # A round of cuts is a slice; reports of probes and narrow blocks come more often.
+        self.slices += self.weight * SLICES[phase] / SLICES["cut"]
         going = self.request.monitor.report(phase, done, total, min(length, self.length))
         return going and self.slices < self.most
 

@@ -89,9 +89,8 @@ def ratios(given, first, second):
 
 
 class Process(NamedTuple):
-    """A process below this one: its state (R while it runs), processor time, and command."""
+    """A process below this one: its processor time, and command."""
 
-    state: str
     seconds: float
     command: bytes
 
@@ -107,7 +106,7 @@ def processes_below() -> dict[int, Process]:
             continue
         used = (int(words[11]) + int(words[12])) / os.sysconf("SC_CLK_TCK")
         parents[int(path.name)] = int(words[1])
-        found[int(path.name)] = Process(words[0], used, command)
+        found[int(path.name)] = Process(used, command)
     below, more = set(), {os.getpid()}
     while more:
         more = {pid for pid, parent in parents.items() if parent in more}
@@ -187,12 +186,16 @@ def kills(given) -> None:
 
 def kill_workers(times: int, over: threading.Event, gone: list[int]) -> None:
     """End the busiest worker of this process, and again, until it is over."""
+    before = processes_below()
     while len(gone) < times and not over.wait(0.7):
+        now = processes_below()
+        # Not by their state: that is of a process's first thread, and engines may work in others.
         busy = {
             pid: one.seconds
-            for pid, one in processes_below().items()
-            if one.state == "R" and is_worker(one.command) and pid not in gone
+            for pid, one in now.items()
+            if is_worker(one.command) and pid in before and one.seconds > before[pid].seconds
         }
+        before = now
         if busy:
             gone.append(max(busy, key=busy.__getitem__))
             with contextlib.suppress(ProcessLookupError):

@@ -93,18 +93,24 @@ def _dask(address: str | None, count: int, stack: ExitStack) -> Engine:
     if address is None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that a port is taken, and another one found
-            # What fails comes back with its task; workers that are told to end log errors, too.
-            place = stack.enter_context(
-                distributed.LocalCluster(
-                    n_workers=count, threads_per_worker=1, silence_logs=logging.CRITICAL
-                )
-            )
+            place = stack.enter_context(_local_cluster(count))
     try:
         client = stack.enter_context(distributed.Client(place, timeout=CONNECT_SECONDS))
     except (OSError, ValueError) as error:
         raise OptionError(f"no Dask scheduler answers at {address} ({error})") from None
     words = f"dask, {len(client.nthreads())} workers"
     return Engine(client.get_executor(), words, client.dashboard_link)
+
+
+def _local_cluster(count: int) -> Any:
+    """Return a Dask cluster of this machine, one thread a worker."""
+    dask, distributed = import_module("dask"), import_module("distributed")
+    # A worker has its next chunk at hand: it need not ask for one while the others compute.
+    with dask.config.set({"distributed.scheduler.worker-saturation": 2.0}):
+        # What fails comes back with its task; workers that are told to end log errors, too.
+        return distributed.LocalCluster(
+            n_workers=count, threads_per_worker=1, silence_logs=logging.CRITICAL
+        )
 
 
 def _ray(address: str | None, count: int, stack: ExitStack) -> Engine:

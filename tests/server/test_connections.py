@@ -73,7 +73,7 @@ def test_connection_in_use_stays_open(server):
 
 def test_solve_may_take_longer_than_a_head(server):
     with server.connect() as connection:
-        connection.sendall(request(solve_body(4000, time_limit=3)))
+        connection.sendall(request(solve_body(20_000, time_limit=3)))
         status, answer = one_answer(connection)
     assert status == 200
     assert answer["solution"]["status"] == "time_limit"

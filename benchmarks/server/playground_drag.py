@@ -1,7 +1,7 @@
 """How fast the playground's tree follows a dragged point: proven trees shown a second.
 
 Run: python -m benchmarks.server.playground_drag [--seconds 5] [--sizes 10 20 50] [--shapes 10]
-     [--seeds 3]
+     [--seeds 3] [--first-seed 1]
 
 A headless Chromium drags one point around a circle, one move a frame, against a real server on
 loopback. Browser, server and worker share this machine's cores; the browser draws in software.
@@ -125,7 +125,8 @@ def row(
     page: Page, address: str, server: int, kind: str, n: int, given: argparse.Namespace
 ) -> list[object]:
     """Drag on several planes of a kind."""
-    planes = [fragment(kind, n, given.shapes, seed) for seed in range(1, 1 + given.seeds)]
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    planes = [fragment(kind, n, given.shapes, seed) for seed in seeds]
     drag(page, address, server, planes[0], 1.0)  # kernels of a kind load at the first request
     found = np.array([drag(page, address, server, plane, given.seconds) for plane in planes])
     mean, least = found.mean(axis=0), found[:, 0].min()
@@ -138,9 +139,10 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=[10, 20, 50])
     parser.add_argument("--shapes", type=int, default=10, help="obstacles, or existing lines")
     parser.add_argument("--seeds", type=int, default=3, help="maps of each kind")
+    parser.add_argument("--first-seed", type=int, default=1)
     parser.add_argument("--kinds", nargs="+", choices=KINDS, default=KINDS)
     given = parser.parse_args()
-    print_provenance(seed=1)
+    print_provenance(seed=given.first_seed)
     command = [sys.executable, "-m", "deepsteiner", "serve", "--no-open", "--port", "0"]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:

@@ -11,6 +11,7 @@ import deepsteiner.geometry.spanning_trees as mst_module
 from deepsteiner.core.trees import pack_one, tree_length
 from deepsteiner.geometry.spanning_kernels import heaviest_between, merge_tree, spanning_tree
 from deepsteiner.geometry.spanning_trees import minimum_spanning_tree, mst_batch
+from deepsteiner.geometry.triangulation import TILED_FROM
 
 
 def reference_length(points: np.ndarray) -> float:
@@ -84,6 +85,12 @@ def test_large_instances(shape):
         points = rng.random((10, 2)).repeat(300, axis=0) + 1e-7 * points
     dense = spanning_tree(points)  # equal to plain Prim by the tests above
     check(points, tree_length(points, dense))
+
+
+def test_threads_do_not_change_the_tree():
+    points = np.random.default_rng(4).random((TILED_FROM + 2000, 2))
+    one, three = minimum_spanning_tree(points), minimum_spanning_tree(points, threads=3)
+    assert np.array_equal(one, three)
 
 
 def test_batch_equals_one_by_one():

@@ -24,10 +24,11 @@ _CLUSTER = 1e-4
 _LINE_WINDOW = 8
 
 
-def minimum_spanning_tree(points: FloatArray) -> IntArray:
+def minimum_spanning_tree(points: FloatArray, *, threads: int = 1) -> IntArray:
     """Return the edges (n-1, 2) of a minimum spanning tree; equal points are fine.
 
-    O(n^2) up to DENSE_LIMIT points; beyond, O(n log n) over the Delaunay triangulation.
+    O(n^2) up to DENSE_LIMIT points; beyond, O(n log n) over the Delaunay triangulation, whose
+    tiles the threads share.
 
     >>> import numpy as np
     >>> minimum_spanning_tree(np.array([[0.0, 0.0], [3.0, 0.0], [1.0, 0.0]])).tolist()
@@ -41,7 +42,7 @@ def minimum_spanning_tree(points: FloatArray) -> IntArray:
         if n > 1:
             kernels.prim(np.ascontiguousarray(points), edges)
         return edges
-    return _tree_with_repeats(points, *merge_equal(points))
+    return _tree_with_repeats(points, *merge_equal(points), threads=threads)
 
 
 def monitored_spanning_tree(
@@ -67,12 +68,16 @@ def monitored_spanning_tree(
 
 
 def _tree_with_repeats(
-    points: FloatArray, owner: IntArray, first: IntArray, watch: Watch | None = None
+    points: FloatArray,
+    owner: IntArray,
+    first: IntArray,
+    watch: Watch | None = None,
+    threads: int = 1,
 ) -> IntArray:
     """Return a minimum spanning tree of the distinct points, repeated ones tied to their first."""
     distinct = points[first]
     few = len(distinct) <= DENSE_LIMIT
-    tree = minimum_spanning_tree(distinct) if few else _sparse_tree(distinct, watch)
+    tree = minimum_spanning_tree(distinct) if few else _sparse_tree(distinct, watch, threads)
     repeated = np.flatnonzero(np.arange(len(points)) != first[owner])
     return np.concatenate((first[tree], np.stack((first[owner[repeated]], repeated), axis=1)))
 
@@ -95,11 +100,11 @@ def path_through_strips(points: FloatArray) -> IntArray:
     return np.stack((order[:-1], order[1:]), axis=1)
 
 
-def _sparse_tree(points: FloatArray, watch: Watch | None = None) -> IntArray:
+def _sparse_tree(points: FloatArray, watch: Watch | None = None, threads: int = 1) -> IntArray:
     """Return the spanning tree of many distinct points by Kruskal over sparse candidates."""
     inside = np.ascontiguousarray(points - points[0])
     watch = watch or unwatched()
-    pairs = sparse_candidates(inside, watch=watch)
+    pairs = sparse_candidates(inside, threads=threads, watch=watch)
     return watch.wait("spanning tree", lambda: spanning_tree_among(inside, pairs))
 
 

@@ -125,8 +125,22 @@ class Workers:
         return lambda: own.value
 
     def each(self, run: Callable[[T], R], items: Sequence[T]) -> list[R]:
-        """Call run(item) for every item; return the results in order."""
-        return list(self._pool.map(run, items))
+        """Call run(item) for every item; return the results in order.
+
+        A thread that is done takes the next item itself: to be handed each one by this thread, and
+        to hand each result back, takes longer than a small item where many threads want to talk.
+        """
+        results: list[Any] = [None] * len(items)
+        waiting = iter(range(len(items)))  # of which each thread takes the next, one at a time
+
+        def take() -> None:
+            for place in waiting:
+                results[place] = run(items[place])
+
+        takers = [self._pool.submit(take) for _ in range(min(self.threads, len(items)))]
+        for taker in takers:
+            taker.result()
+        return results
 
     def map(
         self,

@@ -147,7 +147,7 @@ class _Solve:
         self.options = options
         self.slices = 0
         self.info: dict[str, Any] = {}
-        edges = minimum_spanning_tree(run.points)
+        edges = minimum_spanning_tree(run.points, threads=self._threads())
         self.best = Tree(np.empty((0, 2)), edges)
         self.length = tree_length(run.points, edges)
         self.bound = STEINER_RATIO * self.length
@@ -205,8 +205,10 @@ class _Solve:
             limit, points = self.options.max_fst_size, self.request.points
             if tile is not None:
                 return self._list_in_tiles(tile, limit)
-            threads = self._threads()
-            return generate(points, max_size=limit, keep_going=self._go_on, threads=threads)
+            return generate(
+                points, max_size=limit, keep_going=self._go_on, threads=self._threads(),
+                spanning=self.spanning,
+            )  # fmt: skip
         path = self.options.load_fsts
         trees = FullTrees.load(path)
         if not np.array_equal(trees.points, self.request.points):
@@ -244,7 +246,9 @@ class _Solve:
         hands = run.hands or ThreadHands(self._threads(), run.monitor.report)
         run.monitor.known = (self.length, self.bound)
         try:
-            return generate_in_tiles(run.points, hands, tile=tile, max_size=max_size)
+            return generate_in_tiles(
+                run.points, hands, tile=tile, max_size=max_size, spanning=self.spanning
+            )
         finally:
             run.monitor.known = (None, None)
 

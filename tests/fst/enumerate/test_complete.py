@@ -309,6 +309,18 @@ def test_threads_change_nothing(kind, monkeypatch):
     assert not stopped.complete
 
 
+def test_a_known_spanning_tree_changes_nothing(monkeypatch):
+    from deepsteiner.geometry import spanning_trees
+
+    monkeypatch.setattr(driver, "DENSE_LIMIT", 10)
+    points = unit(np.random.default_rng(3).random((150, 2)))
+    alone, edges = generate(points), spanning_trees.minimum_spanning_tree(points)
+    monkeypatch.setattr(spanning_trees, "minimum_spanning_tree", None)
+    known = generate(points, spanning=edges)
+    for name in ("start", "terminals", "length", "steiner", "edges"):
+        np.testing.assert_array_equal(getattr(known, name), getattr(alone, name))
+
+
 def test_a_list_takes_in_the_trees_it_lacks():
     points = unit(np.random.default_rng(8).random((30, 2)))
     trees = generate(points)

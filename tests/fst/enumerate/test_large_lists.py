@@ -158,6 +158,23 @@ def test_an_error_in_a_slice_is_raised():
             workers.map(run, 10, 1)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_each_item_once_and_in_order(threads):
+    taken = []
+
+    def run(item):
+        time.sleep(0.002 * (item % 3))
+        taken.append(item)
+        return -item
+
+    with Workers(threads) as workers:
+        assert workers.each(run, range(40)) == [-item for item in range(40)]
+        assert workers.each(run, []) == []
+        assert sorted(taken) == list(range(40))
+        with pytest.raises(ZeroDivisionError):
+            workers.each(lambda item: 1 // (item - 20), range(40))
+
+
 def test_waiting_asks_now_and_then():
     asked = []
     assert waited(lambda: time.sleep(0.15) or 5, lambda: asked.append(1) or True) == 5

@@ -33,7 +33,7 @@ WAITING = "making room"
 """What is told meanwhile, which does not count as work."""
 FIRST_SHARE, PARTS = 64, 4
 """Branches that each thread takes at first, and the parts they are split into."""
-SHARE_SECONDS = 0.05
+SHARE_SECONDS = 0.08
 """What a share should take: reports come in between."""
 PAIRS_A_PART = 4096
 """Room for pairs that each part should have, at first."""
@@ -50,6 +50,7 @@ def generate(
     max_size: int | None = None,
     keep_going: KeepGoing | None = None,
     threads: int = 1,
+    spanning: IntArray | None = None,
 ) -> FullTrees:
     """List full Steiner trees of which some shortest Steiner tree is composed.
 
@@ -67,6 +68,8 @@ def generate(
         Called as (phase, done, total) every few milliseconds; False stops.
     threads : int, optional
         Threads that share the work; the list does not depend on their number.
+    spanning : (n - 1, 2) array, optional
+        Edges of a minimum spanning tree, where that is known.
 
     Returns
     -------
@@ -91,7 +94,7 @@ def generate(
     array = _checked(points)
     begin = time.perf_counter()
     with Workers(threads) as workers:
-        run = Growth(array, begun(array), keep_going, workers)
+        run = Growth(array, begun(array, spanning), keep_going, workers)
         complete = run.grow(max_size)
     middle = time.perf_counter()
     trees = in_list_order(run.collect(complete), run.state.order)
@@ -112,22 +115,30 @@ def _checked(points: ArrayLike) -> NDArray[np.float64]:
     return array
 
 
-def begun(points: NDArray[np.float64]) -> Generation:
+def begun(points: NDArray[np.float64], spanning: IntArray | None = None) -> Generation:
     """Return a generation of all points, before it has grown."""
     from .generation_kernels import begin
 
-    return begin(points, *sorted_spanning_tree(points))
+    return begin(points, *sorted_spanning_tree(points, spanning))
 
 
-def sorted_spanning_tree(points: NDArray[np.float64]) -> tuple[IntArray, FloatArray]:
-    """Return the minimum spanning tree that generation stands on: edges and lengths, by length."""
+def sorted_spanning_tree(
+    points: NDArray[np.float64], known: IntArray | None = None
+) -> tuple[IntArray, FloatArray]:
+    """Return the minimum spanning tree that generation stands on: edges and lengths, by length.
+
+    The edges `known` to be one are taken for many points; for few, those come from a kernel that
+    says which of equal lengths is first.
+    """
     from ....geometry.spanning_trees import minimum_spanning_tree
     from .bottleneck_kernels import by_length, spanning_tree
 
     if len(points) <= DENSE_LIMIT:
         edges, lengths = spanning_tree(points)
     else:
-        edges, lengths = by_length(points, minimum_spanning_tree(points))
+        edges, lengths = by_length(
+            points, minimum_spanning_tree(points) if known is None else known
+        )
     return edges, lengths
 
 
@@ -149,6 +160,7 @@ class Growth:
         self.workers = workers
         self.room = PAIRS_A_PART
         self.found: list[IntArray] = []
+        self.shares: dict[str, int] = {}
         self.scratch = workers.scratch(lambda: new_scratch(len(points)))
         # Room that is never used takes no memory, and to make it now saves copies of millions.
         self.state = with_room(state, BRANCHES_FULL)
@@ -186,10 +198,14 @@ class Growth:
             return grow_pairs(self.state, self.scratch(), size, pairs, span, UNLIMITED)
 
         low, high = int(first[size - 1]), int(first[size])
-        if not self._shared(lambda *some: self._grow(by_terminals, size, *some), low, high, phase):
+        if not self._shared(
+            "terminals", lambda *some: self._grow(by_terminals, size, *some), low, high, phase
+        ):
             return False
         pairs = take_pairs(self.state, size, UNLIMITED)
-        return self._shared(lambda *some: self._grow(by_pairs, size, *some), 0, len(pairs), phase)
+        return self._shared(
+            "pairs", lambda *some: self._grow(by_pairs, size, *some), 0, len(pairs), phase
+        )
 
     def _finish_level(self, size: int) -> None:
         """Put the branches of one size into the index."""
@@ -211,7 +227,7 @@ class Growth:
         phase, first = f"closing trees of {size + 1} terminals", self.state.first
         if self.workers.threads == 1:
             return self._run(close_level, phase, size)
-        return self._shared(self._close, int(first[size]), int(first[size + 1]), phase)
+        return self._shared("close", self._close, int(first[size]), int(first[size + 1]), phase)
 
     def _search_level(self, size: int) -> bool:
         """Find what the branches of one size can be joined with; False when asked to stop."""
@@ -224,22 +240,26 @@ class Growth:
         low, high = int(roots[trees - 1]), int(roots[trees])
         if first[size] == first[size + 1]:
             return True
-        return self._shared(lambda *some: self._search(size, *some), low, high, phase)
+        return self._shared("search", lambda *some: self._search(size, *some), low, high, phase)
 
-    def _shared(self, work: Callable[[int, int], int], low: int, high: int, phase: str) -> bool:
+    def _shared(
+        self, kind: str, work: Callable[[int, int], int], low: int, high: int, phase: str
+    ) -> bool:
         """Let threads work on branches low..high, some at a time; False when asked to stop.
 
-        `work` takes a range of branches and returns how far it came.
+        `work` takes a range of branches and returns how far it came. How many it takes at once
+        is known from work of its kind in the level before.
         """
-        many = FIRST_SHARE * self.workers.threads
+        many = self.shares.get(kind, FIRST_SHARE * self.workers.threads)
         while low < high:
             self.state.progress[0]["position"] = low
             began = time.perf_counter()
             aim = min(low + many, high)
             reached = work(low, aim)
-            if reached == aim:
-                seconds = max(time.perf_counter() - began, 1e-6)
-                many = max(self.workers.threads, int(many * min(4.0, SHARE_SECONDS / seconds)))
+            seconds = max(time.perf_counter() - began, 1e-6)
+            if reached == aim and (aim < high or seconds > SHARE_SECONDS):
+                aimed = (aim - low) * min(4.0, SHARE_SECONDS / seconds)
+                many = self.shares[kind] = max(self.workers.threads, int(aimed))
             low = reached
             if not self._go_on(phase):
                 return False
@@ -300,7 +320,8 @@ class Growth:
         def search(span: Span, found: IntArray) -> Any:
             return search_some(self.state, self.scratch(), size, span, UNLIMITED, found)
 
-        spans = self._spans(low, high, len(self.points), 1)
+        # Each part tries pairs in one row of its own; mates have at most as many terminals.
+        spans = self._spans(low, high, 2 * size, 1)
         if not spans:
             return low
         while len(self.found) < len(spans):

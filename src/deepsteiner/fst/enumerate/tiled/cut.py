@@ -42,11 +42,11 @@ class Merged(NamedTuple):
     lengths: FloatArray
 
 
-def merged(points: FloatArray) -> Merged:
+def merged(points: FloatArray, spanning: IntArray | None = None) -> Merged:
     """Return points in merge order."""
     from ..complete.bottleneck_kernels import merge_order
 
-    edges, lengths = sorted_spanning_tree(points)
+    edges, lengths = sorted_spanning_tree(points, spanning)
     order, gaps = merge_order(len(points), edges, lengths)
     return Merged(points[order], order, gaps, edges, lengths)
 
@@ -65,11 +65,17 @@ class Cutting:
     max_size: int | None
 
     @classmethod
-    def of(cls, points: FloatArray, most: int, max_size: int | None) -> Cutting:
-        """Cut points into tiles of at most so many."""
+    def of(
+        cls,
+        points: FloatArray,
+        most: int,
+        max_size: int | None,
+        spanning: IntArray | None = None,
+    ) -> Cutting:
+        """Cut points into tiles of at most so many; their spanning tree may be known."""
         from ..complete.bottleneck_kernels import measured_grid
 
-        whole = merged(points)
+        whole = merged(points, spanning)
         cells = Cells(*measured_grid(whole.points[:, 0] + 1j * whole.points[:, 1])[1:])
         cores = boxes_of(whole.points, most)
         low = np.array([whole.points[one].min(axis=0) for one in cores])

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ....core.points import FloatArray
+from ....core.points import FloatArray, IntArray
 from ....core.trees import offsets
 from ....run.watch import Stopped, waited
 from ...order import in_list_order
@@ -37,7 +37,12 @@ class Hands(Protocol):
 
 
 def generate_in_tiles(
-    points: FloatArray, hands: Hands, *, tile: int, max_size: int | None = None
+    points: FloatArray,
+    hands: Hands,
+    *,
+    tile: int,
+    max_size: int | None = None,
+    spanning: IntArray | None = None,
 ) -> FullTrees:
     """List full Steiner trees of which some shortest Steiner tree is composed.
 
@@ -49,7 +54,7 @@ def generate_in_tiles(
         Where tiles are generated. Their calls take a last argument, `go_on()`, if need be.
     tile
         How many points a tile has at most; a worker also holds what is around it.
-    max_size
+    max_size, spanning
         As for `generate`.
 
     Returns
@@ -65,7 +70,7 @@ def generate_in_tiles(
     began = time.perf_counter()
     run = _Tiles(
         waited(
-            lambda: Cutting.of(points, tile, max_size),
+            lambda: Cutting.of(points, tile, max_size, spanning),
             lambda: hands.go_on("cutting into tiles"),
         )
     )

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from .concatenation import Level
     from .piece import Job
 
-# Pieces of at least so many parts are probed part by part first. A part has so many terminals for
-# each FST of a region.
-PARTS, PART = 3, 12
+# Pieces of at least so many parts are probed part by part first. A part has so many terminals:
+# many beside those of a region, and few enough for some threads to have one each.
+PARTS, PART = 2, 1200
 TURNS = 3  # with parts that begin elsewhere
-AT_ONCE = 64  # parts between two reports that count
+AT_ONCE = 128  # parts between two reports that count
 TURN_CLOCK = 1 << 40  # more than there are steps in a turn
 
 
@@ -41,8 +41,9 @@ def probe_piece(
         graph, job.piece.distances, terminal_prices(graph), job.most * STRICT, alive
     )
     total, at = 0, 0
-    if n >= PARTS * PART * level.probe_trees:
-        total, more = _probe_parts(probes, level, threads, go_on)
+    if n >= PARTS * PART:
+        with Workers(threads) as workers:
+            total, more = _probe_parts(probes, level, workers, go_on)
         at = 0 if more else n
     while at < n:
         at, decided = probe_everywhere(
@@ -59,18 +60,18 @@ def probe_piece(
 
 
 def _probe_parts(
-    probes: Probes, level: Level, threads: int, go_on: Callable[[bool], bool]
+    probes: Probes, level: Level, workers: Workers, go_on: Callable[[bool], bool]
 ) -> tuple[int, bool]:
     """Probe inside parts; how many FSTs that decided, and whether there is more to do."""
     size, most = level.probe_trees, level.probe_partitions
     total = 0
     for turn in range(TURNS):
-        parts = grow_parts(probes, PART * size, turn)
+        parts = grow_parts(probes, PART, turn)
         run = partial(probe_part, probes, parts, size, most, turn * TURN_CLOCK)
         count = parts.roots.first.size - 1
         for first in range(0, count, AT_ONCE):
             own = range(first, min(first + AT_ONCE, count))
-            found = _each(run, own, threads, go_on)
+            found = _each(run, own, workers, go_on)
             going = len(found) == len(own)
             for done, decided in found:
                 if decided < 0:
@@ -86,15 +87,14 @@ def _probe_parts(
 
 
 def _each(
-    run: Callable[[int], Any], items: range, threads: int, go_on: Callable[[bool], bool]
+    run: Callable[[int], Any], items: range, workers: Workers, go_on: Callable[[bool], bool]
 ) -> list[Any]:
     """Call run for the items in threads; the results in order, all of them if not stopped.
 
     A call may take long, so even a single thread is one apart.
     """
-    with Workers(threads) as workers:
-        chunks = workers.map(
-            lambda first, last: [run(k) for k in items[first:last]],
-            len(items), 1, lambda *_: go_on(False), heavy=True,
-        )  # fmt: skip
+    chunks = workers.map(
+        lambda first, last: [run(k) for k in items[first:last]],
+        len(items), 1, lambda *_: go_on(False), heavy=True,
+    )  # fmt: skip
     return [result for chunk in chunks for result in chunk]

@@ -20,7 +20,7 @@ import numpy as np
 from ..core.errors import OptionError
 from ..core.options import option
 from ..core.points import FloatArray, IntArray
-from ..fst.select.exact.concatenation import WAITING, concatenate
+from ..fst.select.exact.concatenation import SLICES, concatenate
 from ..fst.trees import FullTrees
 from ..geometry.spanning_trees import finishing_seconds, minimum_spanning_tree
 from ..run.method import Run, Tree
@@ -29,8 +29,8 @@ from .batches import refine_in_pieces
 
 # Multiples of the golden angle fill the circle evenly, and none of them is a symmetry of a lattice.
 GOLDEN_ANGLE = np.pi * (3.0 - np.sqrt(5.0))
-# What putting trees together may cost: slices of some 20 ms, and one more for every 50 points.
-SLICES = 100
+# What putting trees together may cost: rounds of cuts, and one more for every 50 points.
+ROUNDS = 100
 
 
 def turns_option(in_best: int) -> int | None:
@@ -131,9 +131,9 @@ class _Merged:
             self._picked = numbers
 
     def _go_on(self, phase: str, done: int, total: int, length: float, bound: float) -> bool:
-        self._spent += phase != WAITING
+        self._spent += SLICES[phase] / SLICES["cut"]
         going = self._run.monitor.report("merging", done, total, min(length, self.length))
-        return going and self._spent < SLICES + len(self._run.points) / 50
+        return going and self._spent < ROUNDS + len(self._run.points) / 50
 
     def _record(self, saved: float) -> None:
         run = self._run

@@ -145,7 +145,7 @@ def test_searches_with_few_columns_prove_the_shortest_tree(edges, frugal, monkey
 def test_the_inner_point_satisfies_every_subtour_inequality(seed):
     piece = crowded(seed, 8, 12, edges=False)
     none = np.zeros(piece.length.size, np.bool_)
-    inner = BranchAndCut(piece, none, lambda *_: True)._inner
+    inner = BranchAndCut(piece, none, lambda *_: True)._viewpoints.inner
     assert inner.any()
     sets = [set(_members(piece, f)) for f in range(none.size)]
     for size in range(2, 9):

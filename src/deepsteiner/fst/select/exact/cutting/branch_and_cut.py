@@ -22,13 +22,13 @@ from .local_cuts import LocalCuts
 from .separation_kernels import violated_sets
 from .subtour_kernels import Inequalities, subtour_rows
 from .subtour_lp import FAILED, INFEASIBLE, OPTIMAL, STOPPED, Relaxation
+from .viewpoints import Viewpoints
 
 Tick = Callable[[float, float], bool]
 Fixings = tuple[tuple[int, int], ...]  # groups of FSTs and how many of each are taken
 
 CUTOFF = 1.0 - 5e-11  # a tree must be shorter than this times the best one to matter
 LEAST_VIOLATION = 1e-6
-TOWARDS_VERTEX = 0.6  # where between an inner point and the vertex cuts are looked for
 INNER_TREES = 8
 NODE_ROUNDS = 40
 LOCAL_TAIL = 6  # rounds of local cuts that must gain a share of the bound for them to go on
@@ -124,7 +124,7 @@ class BranchAndCut:
         )
         self._share_rank = np.empty(piece.length.size)
         self._share_rank[share_order(self._graph)] = np.linspace(0.0, 1e-3, piece.length.size)
-        self._inner = self._inner_point()
+        self._viewpoints = Viewpoints(self._inner_point())
 
     @property
     def solves(self) -> int:
@@ -239,6 +239,7 @@ class BranchAndCut:
             return False
         self.counts["cuts_local"] += rows.lower.size
         self._program.add_rows(rows)
+        self._viewpoints.forget_bound()
         return True
 
     def _go_on(self) -> bool:
@@ -256,6 +257,7 @@ class BranchAndCut:
     def _solve_node(self, fixings: Fixings, inherited: float) -> tuple[str, float]:
         """Cut at a node; "cut" where something may still be violated, and the bound."""
         best = inherited
+        self._viewpoints.forget_bound()
         while True:
             before = best
             for _ in range(NODE_ROUNDS):
@@ -292,15 +294,13 @@ class BranchAndCut:
         return "cut" if count else CONVERGED
 
     def _separate(self, upper: Floats) -> int:
-        """Add violated subtour rows; looks between an inner point and x first (deeper cuts)."""
-        program = self._program
-        x = program.x
-        inner = np.minimum(self._inner, upper)  # mixtures of forests stay such with less of one
-        for point in (TOWARDS_VERTEX * x + (1.0 - TOWARDS_VERTEX) * inner, x):
+        """Add subtour rows that the last programme's x violates, deep ones if possible."""
+        program, count, parts = self._program, 0, 0
+        self._viewpoints.judge(self._last_bound[0])
+        for point in self._viewpoints.points(program.x, upper):
             count, parts = violated_sets(self._graph, point, LEAST_VIOLATION, self._sets)
             if count:
                 break
-            self._inner = point
         if count:
             self.counts["cuts_components"] += parts
             self.counts["cuts_flow"] += count - parts
@@ -365,7 +365,7 @@ class BranchAndCut:
         """Drop FSTs whose reduced cost proves that no better tree uses them."""
         if np.isfinite(self.length):
             self.alive &= (bound + reduced < self.length * CUTOFF) | self.picked
-            self._inner = np.where(self.alive, self._inner, 0.0)
+            self._viewpoints.inner = np.where(self.alive, self._viewpoints.inner, 0.0)
 
     def _branching_group(self, fixings: Fixings, value: float) -> tuple[int, tuple[float, float]]:
         """The group whose two sides raise the bound most, tried on a few; -1 at integer points.

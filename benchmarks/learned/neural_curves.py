@@ -3,7 +3,7 @@
     python -m benchmarks.learned.neural_curves --optima optima.npz --prove      optima (minutes)
     python -m benchmarks.learned.neural_curves --optima optima.npz --json cpu.json      one thread
     python -m benchmarks.learned.neural_curves --optima optima.npz --json gpu.json --device cuda
-    python -m benchmarks.learned.neural_curves --read cpu.json --figure docs/neural-curves.svg
+    python -m benchmarks.learned.neural_curves --read cpu.json --figure docs/neural-curves.png
 
 Uniform points, n = 20, 100, 1000 (gap to the optimum) and 100,000 (gap to the best tree known).
 Curves: `local`, `neural` with pieces of at most a third of the points solved exactly ("third") and

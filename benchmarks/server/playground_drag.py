@@ -93,7 +93,8 @@ def processor_seconds(root: int) -> float:
             continue  # it has ended meanwhile
         number = int(entry.parent.name)
         parents[number] = int(fields[1])
-        times[number] = (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        # Its own time, and that of those below it that have ended, such as a worker given up.
+        times[number] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
     found = [root]
     for number in found:
         found += [child for child, parent in parents.items() if parent == number]

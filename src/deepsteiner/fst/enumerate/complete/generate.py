@@ -248,9 +248,10 @@ class Growth:
         """Let threads work on branches low..high, some at a time; False when asked to stop.
 
         `work` takes a range of branches and returns how far it came. How many it takes at once
-        is known from work of its kind in the level before.
+        is known from work of its kind in the level before; one there may take several times as
+        long, so a level begins with fewer.
         """
-        many = self.shares.get(kind, FIRST_SHARE * self.workers.threads)
+        many = max(self.shares.get(kind, 0) // 4, FIRST_SHARE * self.workers.threads)
         while low < high:
             self.state.progress[0]["position"] = low
             began = time.perf_counter()

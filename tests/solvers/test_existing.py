@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import deepsteiner as ds
@@ -102,6 +102,7 @@ def test_a_map_may_be_turned_scaled_and_moved(seed, angle, scale):
 
 
 @settings(max_examples=10, deadline=None)
+@example(1914)
 @given(st.integers(0, 10_000))
 def test_more_to_join_never_lengthens_where_it_is_optional(seed):
     points, lines = instance(seed, 6, 3)
@@ -112,7 +113,9 @@ def test_more_to_join_never_lengthens_where_it_is_optional(seed):
     for method in ("mst", "local"):
         found = ds.solve(points, method, existing=lines)
         assert found.length >= needed.length * (1 - 1e-9)
-    assert found.validate(strict=True).length <= ds.solve(points, "mst", existing=lines).length
+    spanning = ds.solve(points, "mst", existing=lines).length
+    # Where it is the spanning tree (seed 1914), its edges are summed in another order.
+    assert found.validate(strict=True).length <= spanning * (1 + 1e-15)
 
 
 def test_many_points_and_lines():

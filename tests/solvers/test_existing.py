@@ -102,7 +102,7 @@ def test_a_map_may_be_turned_scaled_and_moved(seed, angle, scale):
 
 
 @settings(max_examples=10, deadline=None)
-@example(1914)
+@example(1914)  # where `local` finds nothing shorter than the spanning tree
 @given(st.integers(0, 10_000))
 def test_more_to_join_never_lengthens_where_it_is_optional(seed):
     points, lines = instance(seed, 6, 3)
@@ -113,9 +113,7 @@ def test_more_to_join_never_lengthens_where_it_is_optional(seed):
     for method in ("mst", "local"):
         found = ds.solve(points, method, existing=lines)
         assert found.length >= needed.length * (1 - 1e-9)
-    spanning = ds.solve(points, "mst", existing=lines).length
-    # Where it is the spanning tree (seed 1914), its edges are summed in another order.
-    assert found.validate(strict=True).length <= spanning * (1 + 1e-15)
+    assert found.validate(strict=True).length <= ds.solve(points, "mst", existing=lines).length
 
 
 def test_many_points_and_lines():

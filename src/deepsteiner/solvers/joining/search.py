@@ -55,16 +55,20 @@ def solve_local(run: Run, options: Any) -> Tree:
 
 
 def improved(case: Case, pieces: list[Piece], effort: str) -> list[Piece]:
-    """Return a shorter tree: what is between parts by `local`, then windows."""
-    monitor = case.run.monitor
-    if not monitor.report("between parts", 0, 0, total(pieces)):
+    """Return a shorter tree: what is between parts by `local`, then windows.
+
+    Where there is none, the pieces are returned as they are: the same ones in another order could
+    add up to a bit more.
+    """
+    monitor, before = case.run.monitor, total(pieces)
+    if not monitor.report("between parts", 0, 0, before):
         return pieces
-    pieces = _between(case, pieces)
-    search = _Windows(case, pieces, EFFORTS[effort].size)
+    search = _Windows(case, _between(case, pieces), EFFORTS[effort].size)
     for turn in range(EFFORTS[effort].passes):
         if not search.cover(turn):
             break
-    return without_bare_parts(search.pieces(), case.mandatory, case.count)
+    found = without_bare_parts(search.pieces(), case.mandatory, case.count)
+    return found if before - total(found) > BETTER else pieces
 
 
 def _between(case: Case, pieces: list[Piece]) -> list[Piece]:
